@@ -1,0 +1,62 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package suite is how a Ginkgo suite uses a test control plane: it starts one for the suite, and holds the waiting times
+// of all suites in one place.
+package suite
+
+import (
+	"context"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"github.com/machinist-dev/machinist/test/environment"
+)
+
+// The waiting times of all suites. No number appears at an Eventually: a spec that needs longer is slow because of
+// something in the product or in its set-up, and that is what should change.
+const (
+	// EventuallyTimeout is how long something may take that must happen. Most things happen within milliseconds; the rest
+	// is patience with a race detector on two busy cores. It costs nothing unless a spec fails.
+	EventuallyTimeout = 20 * time.Second
+	// EventuallyPolling is what a spec loses at most between something happening and being seen.
+	EventuallyPolling = 20 * time.Millisecond
+	// ConsistentlyDuration is how long something must not happen. Every spec that uses it takes as long.
+	ConsistentlyDuration = 500 * time.Millisecond
+	// ConsistentlyPolling is how often is looked meanwhile.
+	ConsistentlyPolling = 20 * time.Millisecond
+	// CollectionTimeout bounds what waits for the garbage collector or the namespace controller. The garbage collector
+	// looks for new kinds every 30 seconds, and retries with backoff what it finds too early.
+	CollectionTimeout = 90 * time.Second
+)
+
+// SetDefaults makes the waiting times above those of every Eventually and Consistently. Start calls it; a suite without a
+// control plane calls it itself.
+func SetDefaults() {
+	gomega.SetDefaultEventuallyTimeout(EventuallyTimeout)
+	gomega.SetDefaultEventuallyPollingInterval(EventuallyPolling)
+	gomega.SetDefaultConsistentlyDuration(ConsistentlyDuration)
+	gomega.SetDefaultConsistentlyPollingInterval(ConsistentlyPolling)
+	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
+}
+
+// Start starts a control plane that lasts until the end of the node that calls it: of the suite in a BeforeSuite, of the
+// container in a BeforeAll, of the spec anywhere else. It fails the node if it can't.
+func Start(ctx context.Context, options environment.Options) *environment.Environment {
+	ginkgo.GinkgoHelper()
+	SetDefaults()
+	env, err := environment.Start(ctx, options)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	ginkgo.DeferCleanup(env.Stop)
+	return env
+}
+
+// Namespace makes a namespace for the spec that calls it, and returns its name.
+func Namespace(ctx context.Context, env *environment.Environment) string {
+	ginkgo.GinkgoHelper()
+	namespace, err := env.CreateNamespace(ctx, "spec")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return namespace
+}
