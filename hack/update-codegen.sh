@@ -4,7 +4,7 @@
 
 # Writes everything that is made from the Go types in apis/, in the order in which one step needs the other. What is
 # there is deleted first, so that a file whose source is gone does not survive. The output depends on nothing but the
-# sources and hack/tools/go.mod.
+# sources, go.mod and hack/tools/go.mod.
 
 set -o errexit -o nounset -o pipefail
 
@@ -23,11 +23,20 @@ tool() {
 rm -f apis/cluster/*/zz_generated.deepcopy.go
 tool controller-gen object:headerFile="${header}" paths=./apis/cluster/...
 
+rm -rf config/crd/bases
+tool controller-gen crd paths=./apis/cluster/... output:crd:artifacts:config=config/crd/bases
+
+echo "generate: applyschema" >&2
+schema=$(mktemp)
+trap 'rm -f "${schema}"' EXIT
+go run ./hack/applyschema "${api}" config/crd/bases/*.yaml >"${schema}"
+
 rm -rf generated/{applyconfiguration,clientset,listers,informers}
 tool applyconfiguration-gen \
   --go-header-file "${header}" \
   --output-dir generated/applyconfiguration \
   --output-pkg "${clients}/applyconfiguration" \
+  --openapi-schema "${schema}" \
   --external-applyconfigurations k8s.io/api/core/v1.NodeSystemInfo:k8s.io/client-go/applyconfigurations/core/v1 \
   "${api}"
 
@@ -54,5 +63,4 @@ tool informer-gen \
   --output-pkg "${clients}/informers" \
   "${api}"
 
-rm -rf config/crd/bases
-tool controller-gen crd paths=./apis/cluster/... output:crd:artifacts:config=config/crd/bases
+# facade-gen: generated/facade and generated/facadetest from apis/contract go here; they need nothing from above.

@@ -26,6 +26,879 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.machinist-dev.machinist.apis.cluster.v1beta2.Cluster
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+    - name: spec
+      type:
+        map:
+          fields:
+          - name: availabilityGates
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: conditionType
+                      type:
+                        scalar: string
+                    - name: polarity
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - conditionType
+          - name: clusterNetwork
+            type:
+              map:
+                fields:
+                - name: apiServerPort
+                  type:
+                    scalar: numeric
+                - name: pods
+                  type:
+                    map:
+                      fields:
+                      - name: cidrBlocks
+                        type:
+                          list:
+                            elementType:
+                              scalar: string
+                            elementRelationship: atomic
+                - name: serviceDomain
+                  type:
+                    scalar: string
+                - name: services
+                  type:
+                    map:
+                      fields:
+                      - name: cidrBlocks
+                        type:
+                          list:
+                            elementType:
+                              scalar: string
+                            elementRelationship: atomic
+          - name: controlPlaneEndpoint
+            type:
+              map:
+                fields:
+                - name: host
+                  type:
+                    scalar: string
+                - name: port
+                  type:
+                    scalar: numeric
+          - name: controlPlaneRef
+            type:
+              map:
+                fields:
+                - name: apiGroup
+                  type:
+                    scalar: string
+                - name: kind
+                  type:
+                    scalar: string
+                - name: name
+                  type:
+                    scalar: string
+          - name: infrastructureRef
+            type:
+              map:
+                fields:
+                - name: apiGroup
+                  type:
+                    scalar: string
+                - name: kind
+                  type:
+                    scalar: string
+                - name: name
+                  type:
+                    scalar: string
+          - name: paused
+            type:
+              scalar: boolean
+          - name: topology
+            type:
+              scalar: untyped
+              list:
+                elementType:
+                  namedType: __untyped_atomic_
+                elementRelationship: atomic
+              map:
+                elementType:
+                  namedType: __untyped_deduced_
+                elementRelationship: separable
+    - name: status
+      type:
+        map:
+          fields:
+          - name: conditions
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: lastTransitionTime
+                      type:
+                        scalar: untyped
+                    - name: message
+                      type:
+                        scalar: string
+                    - name: observedGeneration
+                      type:
+                        scalar: numeric
+                    - name: reason
+                      type:
+                        scalar: string
+                    - name: status
+                      type:
+                        scalar: string
+                    - name: type
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - type
+          - name: controlPlane
+            type:
+              map:
+                fields:
+                - name: availableReplicas
+                  type:
+                    scalar: numeric
+                - name: desiredReplicas
+                  type:
+                    scalar: numeric
+                - name: readyReplicas
+                  type:
+                    scalar: numeric
+                - name: replicas
+                  type:
+                    scalar: numeric
+                - name: upToDateReplicas
+                  type:
+                    scalar: numeric
+                - name: upgradePlan
+                  type:
+                    list:
+                      elementType:
+                        map:
+                          fields:
+                          - name: version
+                            type:
+                              scalar: string
+                      elementRelationship: atomic
+                - name: versions
+                  type:
+                    list:
+                      elementType:
+                        map:
+                          fields:
+                          - name: replicas
+                            type:
+                              scalar: numeric
+                          - name: version
+                            type:
+                              scalar: string
+                      elementRelationship: atomic
+          - name: deprecated
+            type:
+              map:
+                fields:
+                - name: v1beta1
+                  type:
+                    map:
+                      fields:
+                      - name: conditions
+                        type:
+                          list:
+                            elementType:
+                              map:
+                                fields:
+                                - name: lastTransitionTime
+                                  type:
+                                    scalar: untyped
+                                - name: message
+                                  type:
+                                    scalar: string
+                                - name: reason
+                                  type:
+                                    scalar: string
+                                - name: severity
+                                  type:
+                                    scalar: string
+                                - name: status
+                                  type:
+                                    scalar: string
+                                - name: type
+                                  type:
+                                    scalar: string
+                            elementRelationship: atomic
+                      - name: failureMessage
+                        type:
+                          scalar: string
+                      - name: failureReason
+                        type:
+                          scalar: string
+          - name: failureDomains
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: attributes
+                      type:
+                        map:
+                          elementType:
+                            scalar: string
+                    - name: controlPlane
+                      type:
+                        scalar: boolean
+                    - name: name
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - name
+          - name: initialization
+            type:
+              map:
+                fields:
+                - name: controlPlaneInitialized
+                  type:
+                    scalar: boolean
+                - name: infrastructureProvisioned
+                  type:
+                    scalar: boolean
+          - name: observedGeneration
+            type:
+              scalar: numeric
+          - name: phase
+            type:
+              scalar: string
+          - name: workers
+            type:
+              map:
+                fields:
+                - name: availableReplicas
+                  type:
+                    scalar: numeric
+                - name: desiredReplicas
+                  type:
+                    scalar: numeric
+                - name: readyReplicas
+                  type:
+                    scalar: numeric
+                - name: replicas
+                  type:
+                    scalar: numeric
+                - name: upToDateReplicas
+                  type:
+                    scalar: numeric
+                - name: upgradePlan
+                  type:
+                    list:
+                      elementType:
+                        map:
+                          fields:
+                          - name: version
+                            type:
+                              scalar: string
+                      elementRelationship: atomic
+                - name: versions
+                  type:
+                    list:
+                      elementType:
+                        map:
+                          fields:
+                          - name: replicas
+                            type:
+                              scalar: numeric
+                          - name: version
+                            type:
+                              scalar: string
+                      elementRelationship: atomic
+- name: com.github.machinist-dev.machinist.apis.cluster.v1beta2.Machine
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+    - name: spec
+      type:
+        map:
+          fields:
+          - name: bootstrap
+            type:
+              map:
+                fields:
+                - name: configRef
+                  type:
+                    map:
+                      fields:
+                      - name: apiGroup
+                        type:
+                          scalar: string
+                      - name: kind
+                        type:
+                          scalar: string
+                      - name: name
+                        type:
+                          scalar: string
+                - name: dataSecretName
+                  type:
+                    scalar: string
+          - name: clusterName
+            type:
+              scalar: string
+          - name: deletion
+            type:
+              map:
+                fields:
+                - name: nodeDeletionTimeoutSeconds
+                  type:
+                    scalar: numeric
+                - name: nodeDrainTimeoutSeconds
+                  type:
+                    scalar: numeric
+                - name: nodeVolumeDetachTimeoutSeconds
+                  type:
+                    scalar: numeric
+          - name: failureDomain
+            type:
+              scalar: string
+          - name: infrastructureRef
+            type:
+              map:
+                fields:
+                - name: apiGroup
+                  type:
+                    scalar: string
+                - name: kind
+                  type:
+                    scalar: string
+                - name: name
+                  type:
+                    scalar: string
+          - name: minReadySeconds
+            type:
+              scalar: numeric
+          - name: providerID
+            type:
+              scalar: string
+          - name: readinessGates
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: conditionType
+                      type:
+                        scalar: string
+                    - name: polarity
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - conditionType
+          - name: taints
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: effect
+                      type:
+                        scalar: string
+                    - name: key
+                      type:
+                        scalar: string
+                    - name: propagation
+                      type:
+                        scalar: string
+                    - name: value
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - key
+                - effect
+          - name: version
+            type:
+              scalar: string
+    - name: status
+      type:
+        map:
+          fields:
+          - name: addresses
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: address
+                      type:
+                        scalar: string
+                    - name: type
+                      type:
+                        scalar: string
+                elementRelationship: atomic
+          - name: certificatesExpiryDate
+            type:
+              scalar: untyped
+          - name: conditions
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: lastTransitionTime
+                      type:
+                        scalar: untyped
+                    - name: message
+                      type:
+                        scalar: string
+                    - name: observedGeneration
+                      type:
+                        scalar: numeric
+                    - name: reason
+                      type:
+                        scalar: string
+                    - name: status
+                      type:
+                        scalar: string
+                    - name: type
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - type
+          - name: deletion
+            type:
+              map:
+                fields:
+                - name: nodeDrainStartTime
+                  type:
+                    scalar: untyped
+                - name: waitForNodeVolumeDetachStartTime
+                  type:
+                    scalar: untyped
+                - name: waitForPreDrainHookStartTime
+                  type:
+                    scalar: untyped
+                - name: waitForPreTerminateHookStartTime
+                  type:
+                    scalar: untyped
+          - name: deprecated
+            type:
+              map:
+                fields:
+                - name: v1beta1
+                  type:
+                    map:
+                      fields:
+                      - name: conditions
+                        type:
+                          list:
+                            elementType:
+                              map:
+                                fields:
+                                - name: lastTransitionTime
+                                  type:
+                                    scalar: untyped
+                                - name: message
+                                  type:
+                                    scalar: string
+                                - name: reason
+                                  type:
+                                    scalar: string
+                                - name: severity
+                                  type:
+                                    scalar: string
+                                - name: status
+                                  type:
+                                    scalar: string
+                                - name: type
+                                  type:
+                                    scalar: string
+                            elementRelationship: atomic
+                      - name: failureMessage
+                        type:
+                          scalar: string
+                      - name: failureReason
+                        type:
+                          scalar: string
+          - name: failureDomain
+            type:
+              scalar: string
+          - name: initialization
+            type:
+              map:
+                fields:
+                - name: bootstrapDataSecretCreated
+                  type:
+                    scalar: boolean
+                - name: infrastructureProvisioned
+                  type:
+                    scalar: boolean
+          - name: lastUpdated
+            type:
+              scalar: untyped
+          - name: nodeInfo
+            type:
+              map:
+                fields:
+                - name: architecture
+                  type:
+                    scalar: string
+                - name: bootID
+                  type:
+                    scalar: string
+                - name: containerRuntimeVersion
+                  type:
+                    scalar: string
+                - name: kernelVersion
+                  type:
+                    scalar: string
+                - name: kubeProxyVersion
+                  type:
+                    scalar: string
+                - name: kubeletVersion
+                  type:
+                    scalar: string
+                - name: machineID
+                  type:
+                    scalar: string
+                - name: operatingSystem
+                  type:
+                    scalar: string
+                - name: osImage
+                  type:
+                    scalar: string
+                - name: runningInUserNamespace
+                  type:
+                    scalar: boolean
+                - name: swap
+                  type:
+                    map:
+                      fields:
+                      - name: capacity
+                        type:
+                          scalar: numeric
+                - name: systemUUID
+                  type:
+                    scalar: string
+          - name: nodeRef
+            type:
+              map:
+                fields:
+                - name: name
+                  type:
+                    scalar: string
+          - name: observedGeneration
+            type:
+              scalar: numeric
+          - name: phase
+            type:
+              scalar: string
+- name: com.github.machinist-dev.machinist.apis.cluster.v1beta2.MachineDrainRule
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+    - name: spec
+      type:
+        map:
+          fields:
+          - name: drain
+            type:
+              map:
+                fields:
+                - name: behavior
+                  type:
+                    scalar: string
+                - name: order
+                  type:
+                    scalar: numeric
+          - name: machines
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: clusterSelector
+                      type:
+                        map:
+                          fields:
+                          - name: matchExpressions
+                            type:
+                              list:
+                                elementType:
+                                  map:
+                                    fields:
+                                    - name: key
+                                      type:
+                                        scalar: string
+                                    - name: operator
+                                      type:
+                                        scalar: string
+                                    - name: values
+                                      type:
+                                        list:
+                                          elementType:
+                                            scalar: string
+                                          elementRelationship: atomic
+                                elementRelationship: atomic
+                          - name: matchLabels
+                            type:
+                              map:
+                                elementType:
+                                  scalar: string
+                          elementRelationship: atomic
+                    - name: selector
+                      type:
+                        map:
+                          fields:
+                          - name: matchExpressions
+                            type:
+                              list:
+                                elementType:
+                                  map:
+                                    fields:
+                                    - name: key
+                                      type:
+                                        scalar: string
+                                    - name: operator
+                                      type:
+                                        scalar: string
+                                    - name: values
+                                      type:
+                                        list:
+                                          elementType:
+                                            scalar: string
+                                          elementRelationship: atomic
+                                elementRelationship: atomic
+                          - name: matchLabels
+                            type:
+                              map:
+                                elementType:
+                                  scalar: string
+                          elementRelationship: atomic
+                elementRelationship: atomic
+          - name: pods
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: namespaceSelector
+                      type:
+                        map:
+                          fields:
+                          - name: matchExpressions
+                            type:
+                              list:
+                                elementType:
+                                  map:
+                                    fields:
+                                    - name: key
+                                      type:
+                                        scalar: string
+                                    - name: operator
+                                      type:
+                                        scalar: string
+                                    - name: values
+                                      type:
+                                        list:
+                                          elementType:
+                                            scalar: string
+                                          elementRelationship: atomic
+                                elementRelationship: atomic
+                          - name: matchLabels
+                            type:
+                              map:
+                                elementType:
+                                  scalar: string
+                          elementRelationship: atomic
+                    - name: selector
+                      type:
+                        map:
+                          fields:
+                          - name: matchExpressions
+                            type:
+                              list:
+                                elementType:
+                                  map:
+                                    fields:
+                                    - name: key
+                                      type:
+                                        scalar: string
+                                    - name: operator
+                                      type:
+                                        scalar: string
+                                    - name: values
+                                      type:
+                                        list:
+                                          elementType:
+                                            scalar: string
+                                          elementRelationship: atomic
+                                elementRelationship: atomic
+                          - name: matchLabels
+                            type:
+                              map:
+                                elementType:
+                                  scalar: string
+                          elementRelationship: atomic
+                elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: fieldsType
+      type:
+        scalar: string
+    - name: fieldsV1
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
+    - name: manager
+      type:
+        scalar: string
+    - name: operation
+      type:
+        scalar: string
+    - name: subresource
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: creationTimestamp
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: deletionGracePeriodSeconds
+      type:
+        scalar: numeric
+    - name: deletionTimestamp
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: finalizers
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: generateName
+      type:
+        scalar: string
+    - name: generation
+      type:
+        scalar: numeric
+    - name: labels
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: managedFields
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
+          elementRelationship: atomic
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+    - name: ownerReferences
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference
+          elementRelationship: associative
+          keys:
+          - uid
+    - name: resourceVersion
+      type:
+        scalar: string
+    - name: selfLink
+      type:
+        scalar: string
+    - name: uid
+      type:
+        scalar: string
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+      default: ""
+    - name: blockOwnerDeletion
+      type:
+        scalar: boolean
+    - name: controller
+      type:
+        scalar: boolean
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: uid
+      type:
+        scalar: string
+      default: ""
+    elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+  scalar: untyped
 - name: __untyped_atomic_
   scalar: untyped
   list:

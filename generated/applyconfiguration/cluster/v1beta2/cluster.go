@@ -6,8 +6,11 @@
 package v1beta2
 
 import (
+	clusterv1beta2 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	internal "github.com/machinist-dev/machinist/generated/applyconfiguration/internal"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
+	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -34,6 +37,47 @@ func Cluster(name, namespace string) *ClusterApplyConfiguration {
 	b.WithKind("Cluster")
 	b.WithAPIVersion("cluster.x-k8s.io/v1beta2")
 	return b
+}
+
+// ExtractClusterFrom extracts the applied configuration owned by fieldManager from
+// cluster for the specified subresource. Pass an empty string for subresource to extract
+// the main resource. Common subresources include "status", "scale", etc.
+// cluster must be a unmodified Cluster API object that was retrieved from the Kubernetes API.
+// ExtractClusterFrom provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractClusterFrom(cluster *clusterv1beta2.Cluster, fieldManager string, subresource string) (*ClusterApplyConfiguration, error) {
+	b := &ClusterApplyConfiguration{}
+	err := managedfields.ExtractInto(cluster, internal.Parser().Type("com.github.machinist-dev.machinist.apis.cluster.v1beta2.Cluster"), fieldManager, b, subresource)
+	if err != nil {
+		return nil, err
+	}
+	b.WithName(cluster.Name)
+	b.WithNamespace(cluster.Namespace)
+
+	b.WithKind("Cluster")
+	b.WithAPIVersion("cluster.x-k8s.io/v1beta2")
+	return b, nil
+}
+
+// ExtractCluster extracts the applied configuration owned by fieldManager from
+// cluster. If no managedFields are found in cluster for fieldManager, a
+// ClusterApplyConfiguration is returned with only the Name, Namespace (if applicable),
+// APIVersion and Kind populated. It is possible that no managed fields were found for because other
+// field managers have taken ownership of all the fields previously owned by fieldManager, or because
+// the fieldManager never owned fields any fields.
+// cluster must be a unmodified Cluster API object that was retrieved from the Kubernetes API.
+// ExtractCluster provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractCluster(cluster *clusterv1beta2.Cluster, fieldManager string) (*ClusterApplyConfiguration, error) {
+	return ExtractClusterFrom(cluster, fieldManager, "")
+}
+
+// ExtractClusterStatus extracts the applied configuration owned by fieldManager from
+// cluster for the status subresource.
+func ExtractClusterStatus(cluster *clusterv1beta2.Cluster, fieldManager string) (*ClusterApplyConfiguration, error) {
+	return ExtractClusterFrom(cluster, fieldManager, "status")
 }
 
 func (b ClusterApplyConfiguration) IsApplyConfiguration() {}

@@ -6,8 +6,11 @@
 package v1beta2
 
 import (
+	clusterv1beta2 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	internal "github.com/machinist-dev/machinist/generated/applyconfiguration/internal"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
+	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -37,6 +40,47 @@ func Machine(name, namespace string) *MachineApplyConfiguration {
 	b.WithKind("Machine")
 	b.WithAPIVersion("cluster.x-k8s.io/v1beta2")
 	return b
+}
+
+// ExtractMachineFrom extracts the applied configuration owned by fieldManager from
+// machine for the specified subresource. Pass an empty string for subresource to extract
+// the main resource. Common subresources include "status", "scale", etc.
+// machine must be a unmodified Machine API object that was retrieved from the Kubernetes API.
+// ExtractMachineFrom provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractMachineFrom(machine *clusterv1beta2.Machine, fieldManager string, subresource string) (*MachineApplyConfiguration, error) {
+	b := &MachineApplyConfiguration{}
+	err := managedfields.ExtractInto(machine, internal.Parser().Type("com.github.machinist-dev.machinist.apis.cluster.v1beta2.Machine"), fieldManager, b, subresource)
+	if err != nil {
+		return nil, err
+	}
+	b.WithName(machine.Name)
+	b.WithNamespace(machine.Namespace)
+
+	b.WithKind("Machine")
+	b.WithAPIVersion("cluster.x-k8s.io/v1beta2")
+	return b, nil
+}
+
+// ExtractMachine extracts the applied configuration owned by fieldManager from
+// machine. If no managedFields are found in machine for fieldManager, a
+// MachineApplyConfiguration is returned with only the Name, Namespace (if applicable),
+// APIVersion and Kind populated. It is possible that no managed fields were found for because other
+// field managers have taken ownership of all the fields previously owned by fieldManager, or because
+// the fieldManager never owned fields any fields.
+// machine must be a unmodified Machine API object that was retrieved from the Kubernetes API.
+// ExtractMachine provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractMachine(machine *clusterv1beta2.Machine, fieldManager string) (*MachineApplyConfiguration, error) {
+	return ExtractMachineFrom(machine, fieldManager, "")
+}
+
+// ExtractMachineStatus extracts the applied configuration owned by fieldManager from
+// machine for the status subresource.
+func ExtractMachineStatus(machine *clusterv1beta2.Machine, fieldManager string) (*MachineApplyConfiguration, error) {
+	return ExtractMachineFrom(machine, fieldManager, "status")
 }
 
 func (b MachineApplyConfiguration) IsApplyConfiguration() {}

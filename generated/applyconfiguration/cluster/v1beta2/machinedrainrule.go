@@ -6,8 +6,11 @@
 package v1beta2
 
 import (
+	clusterv1beta2 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	internal "github.com/machinist-dev/machinist/generated/applyconfiguration/internal"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
+	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -33,6 +36,41 @@ func MachineDrainRule(name, namespace string) *MachineDrainRuleApplyConfiguratio
 	b.WithKind("MachineDrainRule")
 	b.WithAPIVersion("cluster.x-k8s.io/v1beta2")
 	return b
+}
+
+// ExtractMachineDrainRuleFrom extracts the applied configuration owned by fieldManager from
+// machineDrainRule for the specified subresource. Pass an empty string for subresource to extract
+// the main resource. Common subresources include "status", "scale", etc.
+// machineDrainRule must be a unmodified MachineDrainRule API object that was retrieved from the Kubernetes API.
+// ExtractMachineDrainRuleFrom provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractMachineDrainRuleFrom(machineDrainRule *clusterv1beta2.MachineDrainRule, fieldManager string, subresource string) (*MachineDrainRuleApplyConfiguration, error) {
+	b := &MachineDrainRuleApplyConfiguration{}
+	err := managedfields.ExtractInto(machineDrainRule, internal.Parser().Type("com.github.machinist-dev.machinist.apis.cluster.v1beta2.MachineDrainRule"), fieldManager, b, subresource)
+	if err != nil {
+		return nil, err
+	}
+	b.WithName(machineDrainRule.Name)
+	b.WithNamespace(machineDrainRule.Namespace)
+
+	b.WithKind("MachineDrainRule")
+	b.WithAPIVersion("cluster.x-k8s.io/v1beta2")
+	return b, nil
+}
+
+// ExtractMachineDrainRule extracts the applied configuration owned by fieldManager from
+// machineDrainRule. If no managedFields are found in machineDrainRule for fieldManager, a
+// MachineDrainRuleApplyConfiguration is returned with only the Name, Namespace (if applicable),
+// APIVersion and Kind populated. It is possible that no managed fields were found for because other
+// field managers have taken ownership of all the fields previously owned by fieldManager, or because
+// the fieldManager never owned fields any fields.
+// machineDrainRule must be a unmodified MachineDrainRule API object that was retrieved from the Kubernetes API.
+// ExtractMachineDrainRule provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractMachineDrainRule(machineDrainRule *clusterv1beta2.MachineDrainRule, fieldManager string) (*MachineDrainRuleApplyConfiguration, error) {
+	return ExtractMachineDrainRuleFrom(machineDrainRule, fieldManager, "")
 }
 
 func (b MachineDrainRuleApplyConfiguration) IsApplyConfiguration() {}
