@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -57,6 +58,10 @@ func ensureAssets(ctx context.Context, components []string) (string, error) {
 func goOutput(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Stderr = os.Stderr
+	// `go run` passes no signal on, so the whole group gets it: a build that nobody waits for any more must end.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
+	command.WaitDelay = stopTimeout
 	output, err := command.Output()
 	if err != nil {
 		return "", fmt.Errorf("go %s: %w", strings.Join(args, " "), errors.Join(err, ctx.Err()))

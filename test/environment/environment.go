@@ -68,6 +68,9 @@ type Environment struct {
 // If it ends during the start, Start stops what it had started and returns the context's error. An error names the
 // component and holds the end of its log.
 func Start(ctx context.Context, options Options) (*Environment, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("starting a test control plane: %w", err)
+	}
 	assets, err := assetsDir(ctx, options.components()...)
 	if err != nil {
 		return nil, err

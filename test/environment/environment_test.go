@@ -4,9 +4,11 @@
 package environment_test
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -151,22 +153,38 @@ var _ = Describe("An environment", func() {
 	})
 
 	It("says which path with CRDs is missing, and stops what it had started", func(ctx SpecContext) {
-		folders, err := filepath.Glob(filepath.Join(os.TempDir(), "machinist-environment-*"))
-		Expect(err).NotTo(HaveOccurred())
+		folders := environmentFolders()
 
-		_, err = environment.Start(ctx, environment.Options{CRDPaths: []string{"testdata/absent.yaml"}})
+		_, err := environment.Start(ctx, environment.Options{CRDPaths: []string{"testdata/absent.yaml"}})
 
 		Expect(err).To(MatchError(ContainSubstring("testdata/absent.yaml")))
-		Expect(filepath.Glob(filepath.Join(os.TempDir(), "machinist-environment-*"))).To(BeComparableTo(folders))
+		Expect(environmentFolders()).To(BeComparableTo(folders))
 	})
 
-	It("does not start under a context that has ended", func(ctx SpecContext) {
-		ended, cancel := context.WithCancel(ctx)
-		cancel()
+	It("stops what it had started when its context ends meanwhile", func(ctx SpecContext) {
+		folders := environmentFolders()
+		// No control plane starts as fast as that, and the start of the first process takes longer than to get here.
+		short, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+		defer cancel()
 
-		_, err := environment.Start(ended, environment.Options{})
+		_, err := environment.Start(short, environment.Options{})
 
-		Expect(err).To(MatchError(context.Canceled))
+		Expect(err).To(MatchError(context.DeadlineExceeded))
+		Expect(environmentFolders()).To(BeComparableTo(folders))
+	})
+
+	It("is cleaned up after a process that is killed", func(ctx SpecContext) {
+		victim, dir := startVictim(ctx)
+		pids := processes(dir)
+		Expect(pids).To(HaveLen(3))
+
+		Expect(victim.Process.Kill()).To(Succeed())
+		_ = victim.Wait() // it says that it was killed
+
+		Eventually(dir).ShouldNot(BeAnExistingFile())
+		for _, pid := range pids {
+			Eventually(alive).WithArguments(pid).Should(BeFalse(), "process %d", pid)
+		}
 	})
 
 	It("says which component is missing from KUBEBUILDER_ASSETS", func(ctx SpecContext) {
@@ -197,6 +215,28 @@ func create(
 	created, err := client.Resource(widgets).Namespace(namespace).Create(ctx, object, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	return created
+}
+
+// environmentFolders returns the folders of all environments of this suite. It has a temporary folder of its own.
+func environmentFolders() []string {
+	GinkgoHelper()
+	folders, err := filepath.Glob(filepath.Join(os.TempDir(), "machinist-environment-*"))
+	Expect(err).NotTo(HaveOccurred())
+	return folders
+}
+
+// startVictim starts a process that starts an environment and waits to be killed, and returns the environment's folder.
+func startVictim(ctx context.Context) (*exec.Cmd, string) {
+	GinkgoHelper()
+	victim := exec.CommandContext(ctx, os.Args[0])
+	victim.Env = append(os.Environ(), victimVariable+"=1")
+	victim.Stderr = GinkgoWriter
+	output, err := victim.StdoutPipe()
+	Expect(err).NotTo(HaveOccurred())
+	Expect(victim.Start()).To(Succeed())
+	line, err := bufio.NewReader(output).ReadString('\n')
+	Expect(err).NotTo(HaveOccurred())
+	return victim, strings.TrimSpace(line)
 }
 
 // processes returns the process ids of the components of the environment in dir.
