@@ -1,0 +1,147 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/machinist-dev/machinist/apis/contract"
+)
+
+// informer is one run of a client-go informer for one API version of a kind. Methods on nil mean "there is none".
+type informer struct {
+	shared     toolscache.SharedIndexInformer
+	crdUID     types.UID
+	resolution contract.Resolution
+	cancel     context.CancelFunc
+	stopped    chan struct{}
+	failed     chan error
+}
+
+// startInformer starts listing and watching. Its events reach the queue only once it serves reads: until then the swap
+// that follows the sync wakes every Machine of the kind.
+func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolution contract.Resolution) *informer {
+	ctx, cancel := context.WithCancel(ctx)
+	resource := w.tracker.dynamic.Resource(resourceOf(w.kind, w.crdName, resolution)).Namespace(w.tracker.namespace)
+	listWatch := &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return resource.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return resource.Watch(ctx, options)
+		},
+	}
+	inf := &informer{
+		shared:     toolscache.NewSharedIndexInformer(listWatch, &unstructured.Unstructured{}, 0, toolscache.Indexers{}),
+		crdUID:     crdUID,
+		resolution: resolution,
+		cancel:     cancel,
+		stopped:    make(chan struct{}),
+		failed:     make(chan error, 1),
+	}
+	// None of these three fails before the informer has been started.
+	_ = inf.shared.SetTransform(w.prune)
+	_ = inf.shared.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *toolscache.Reflector, err error) {
+		log.FromContext(ctx).V(1).Info("List or watch failed, it is retried", "apiVersion", resolution.APIVersion, "err", err.Error())
+		inf.fail(err)
+	})
+	_, _ = inf.shared.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { w.notify(inf, obj) },
+		UpdateFunc: func(before, after any) { w.notifyUpdate(inf, before, after) },
+		DeleteFunc: func(obj any) { w.notifyDelete(inf, obj) },
+	})
+	go func() {
+		defer close(inf.stopped)
+		inf.shared.RunWithContext(ctx)
+	}()
+	return inf
+}
+
+// prune is the transform of the informer: it runs before an object is stored, also for tombstones.
+func (w *kindWatch) prune(obj any) (any, error) {
+	if object, ok := obj.(*unstructured.Unstructured); ok {
+		w.kind.Role.prune(object)
+	}
+	return obj, nil
+}
+
+func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
+	old, okOld := before.(*unstructured.Unstructured)
+	now, okNow := after.(*unstructured.Unstructured)
+	if okOld && okNow && w.kind.Role.contractEqual(old, now) {
+		return
+	}
+	w.notify(from, after)
+}
+
+func (w *kindWatch) notifyDelete(from *informer, obj any) {
+	last := obj
+	if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+		last = tombstone.Obj
+	}
+	if object, ok := last.(*unstructured.Unstructured); ok {
+		w.forget(object.GetUID())
+	}
+	w.notify(from, obj)
+}
+
+func (w *kindWatch) notify(from *informer, obj any) {
+	if w.state.Load().serving != from {
+		return
+	}
+	key, err := toolscache.DeletionHandlingObjectToName(obj)
+	if err != nil {
+		return
+	}
+	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+	w.tracker.enqueue(w.tracker.referrers.To(w.tracker.ctx, w.kind, name))
+}
+
+func (i *informer) serves(crdUID types.UID, apiVersion string) bool {
+	return i != nil && i.crdUID == crdUID && i.resolution.APIVersion == apiVersion
+}
+
+// synced is closed when the first list is in the store; it blocks for ever when there is no informer.
+func (i *informer) synced() <-chan struct{} {
+	if i == nil {
+		return nil
+	}
+	return i.shared.HasSyncedChecker().Done()
+}
+
+// failures delivers the latest error of list or watch.
+func (i *informer) failures() <-chan error {
+	if i == nil {
+		return nil
+	}
+	return i.failed
+}
+
+func (i *informer) fail(err error) {
+	select {
+	case <-i.failed: // drop the one that nobody took
+	default:
+	}
+	select {
+	case i.failed <- err:
+	default:
+	}
+}
+
+// end stops the informer and waits for its goroutines.
+func (i *informer) end() {
+	if i == nil {
+		return
+	}
+	i.cancel()
+	<-i.stopped
+}

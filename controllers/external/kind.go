@@ -1,0 +1,41 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/machinist-dev/machinist/generated/facade"
+)
+
+// Role is the part that a kind plays in the provider contract. It decides which fields are kept in memory and which
+// changes wake the Machines that reference an object.
+type Role struct {
+	name          string
+	prune         func(*unstructured.Unstructured)
+	contractEqual func(before, after *unstructured.Unstructured) bool
+}
+
+// The roles that a Machine references. They are compared by pointer.
+var (
+	InfraMachine    = &Role{name: "InfraMachine", prune: facade.PruneInfraMachine, contractEqual: facade.InfraMachineContractEqual}
+	BootstrapConfig = &Role{name: "BootstrapConfig", prune: facade.PruneBootstrapConfig, contractEqual: facade.BootstrapConfigContractEqual}
+)
+
+// String returns the contract's name of the role.
+func (r *Role) String() string { return r.name }
+
+// Kind is a group and kind in one role. It is comparable.
+type Kind struct {
+	Role *Role
+	schema.GroupKind
+}
+
+// String returns the kind as in "DockerMachine.infrastructure.cluster.x-k8s.io (InfraMachine)".
+func (k Kind) String() string {
+	return fmt.Sprintf("%s (%s)", k.GroupKind, k.Role)
+}

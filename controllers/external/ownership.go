@@ -1,0 +1,139 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+)
+
+// Ownership is what a Machine writes on an object that it references, and all that it ever writes there.
+type Ownership struct {
+	// Controller is the owner reference that the object must carry.
+	Controller metav1.OwnerReference
+	// ClusterName is the value of the label cluster.x-k8s.io/cluster-name.
+	ClusterName string
+	// Replaces are the kinds that created the object on behalf of the Machine. Their owner references are removed;
+	// group and kind are compared, version and name are not.
+	Replaces []schema.GroupKind
+}
+
+// EnsureOwned makes the object carry the ownership and returns the object as it is afterwards. It sends nothing when
+// nothing is missing. The patch holds a resourceVersion, because a JSON merge patch replaces the list of owner
+// references whole: an entry that somebody added meanwhile makes it fail with a conflict instead of being lost.
+//
+// Errors: *OwnedError when another controller owns the object, a conflict when the cache was behind (retry), and the
+// API server's errors.
+func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownership) (*Object, error) {
+	refs, refsChanged, err := ownerReferencesFor(object, want)
+	if err != nil {
+		return nil, err
+	}
+	labelChanged := object.raw.GetLabels()[clusterv1.ClusterNameLabel] != want.ClusterName
+	if !refsChanged && !labelChanged {
+		return object, nil
+	}
+	metadata := map[string]any{"uid": object.raw.GetUID(), "resourceVersion": object.raw.GetResourceVersion()}
+	if refsChanged {
+		metadata["ownerReferences"] = refs
+	}
+	if labelChanged {
+		metadata["labels"] = map[string]string{clusterv1.ClusterNameLabel: want.ClusterName}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return nil, fmt.Errorf("building the ownership patch for %s %s: %w", object.kind.Kind, object.Key(), err)
+	}
+	patched, err := t.dynamic.Resource(object.resource).Namespace(object.raw.GetNamespace()).
+		Patch(ctx, object.raw.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("setting the owner of %s %s: %w", object.kind.Kind, object.Key(), err)
+	}
+	object.kind.Role.prune(patched)
+	t.watchOf(object.kind).rememberWrite(patched)
+	return &Object{kind: object.kind, resource: object.resource, contract: object.contract, raw: patched}, nil
+}
+
+// ownerReferencesFor computes the owner references of the object, and whether they differ from what it has.
+func ownerReferencesFor(object *Object, want Ownership) ([]metav1.OwnerReference, bool, error) {
+	have := object.raw.GetOwnerReferences()
+	wantGroup, err := groupOf(want.Controller)
+	if err != nil {
+		return nil, false, err
+	}
+	refs := make([]metav1.OwnerReference, 0, len(have)+1)
+	placed := false
+	for _, ref := range have {
+		group, err := groupOf(ref)
+		if err != nil {
+			return nil, false, fmt.Errorf("%s %s has an unusable owner reference: %w", object.kind.Kind, object.Key(), err)
+		}
+		switch {
+		case slices.Contains(want.Replaces, schema.GroupKind{Group: group, Kind: ref.Kind}):
+		case group == wantGroup && ref.Kind == want.Controller.Kind && ref.Name == want.Controller.Name:
+			// The same owner, perhaps with the UID it had before a backup was restored, or with an older API version.
+			if !placed {
+				refs = append(refs, want.Controller)
+			}
+			placed = true
+		case ref.Controller != nil && *ref.Controller:
+			return nil, false, &OwnedError{Kind: object.kind.Kind, Key: object.Key(), Owner: ref.Kind + " " + ref.Name}
+		default:
+			refs = append(refs, ref)
+		}
+	}
+	if !placed {
+		refs = append(refs, want.Controller)
+	}
+	return refs, !slices.EqualFunc(have, refs, sameReference), nil
+}
+
+func groupOf(ref metav1.OwnerReference) (string, error) {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return "", fmt.Errorf("owner reference to %s %s: apiVersion %q is not <group>/<version>", ref.Kind, ref.Name, ref.APIVersion)
+	}
+	return gv.Group, nil
+}
+
+// sameReference ignores blockOwnerDeletion: others may set it as they need.
+func sameReference(a, b metav1.OwnerReference) bool {
+	controller := func(ref metav1.OwnerReference) bool { return ref.Controller != nil && *ref.Controller }
+	return a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name && a.UID == b.UID && controller(a) == controller(b)
+}
+
+// OwnedByOther reports whether another controller than the given owner controls the object, and who.
+func (o *Object) OwnedByOther(owner metav1.OwnerReference) (string, bool) {
+	_, _, err := ownerReferencesFor(o, Ownership{Controller: owner})
+	if owned, ok := err.(*OwnedError); ok { //nolint:errorlint // ownerReferencesFor returns it unwrapped
+		return owned.Owner, true
+	}
+	return "", false
+}
+
+// Delete asks the API server to delete the object, unless it is being deleted already or was asked before. Only the
+// object with this UID is deleted, never one of the same name that was created since. An object that is gone is no error.
+func (t *Tracker) Delete(ctx context.Context, object *Object) error {
+	watch := t.watchOf(object.kind)
+	if object.Deleting() || watch.deleteWasSent(object.UID()) {
+		return nil
+	}
+	uid := object.UID()
+	err := t.dynamic.Resource(object.resource).Namespace(object.raw.GetNamespace()).
+		Delete(ctx, object.raw.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting %s %s: %w", object.kind.Kind, object.Key(), err)
+	}
+	watch.rememberDelete(uid)
+	return nil
+}

@@ -1,0 +1,56 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// rememberWrite keeps the object as our patch left it, so that no decision is taken on a store that is behind our own
+// write: it would repeat the patch and fail with a conflict.
+func (w *kindWatch) rememberWrite(object *unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.written[object.GetUID()] = object
+}
+
+// rememberDelete keeps that the API server has accepted our deletion of the object.
+func (w *kindWatch) rememberDelete(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deleted[uid] = struct{}{}
+}
+
+func (w *kindWatch) deleteWasSent(uid types.UID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, sent := w.deleted[uid]
+	return sent
+}
+
+// newest returns the stored object, or our own last write of it if that is newer.
+func (w *kindWatch) newest(stored *unstructured.Unstructured) *unstructured.Unstructured {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	written, ok := w.written[stored.GetUID()]
+	if !ok {
+		return stored
+	}
+	// Resource versions of one resource can be compared since Kubernetes 1.35; where a server's can't, the store is right.
+	if order, err := resourceversion.CompareResourceVersion(stored.GetResourceVersion(), written.GetResourceVersion()); err != nil || order >= 0 {
+		delete(w.written, stored.GetUID())
+		return stored
+	}
+	return written
+}
+
+// forget drops what was remembered about an object that is gone.
+func (w *kindWatch) forget(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.written, uid)
+	delete(w.deleted, uid)
+}

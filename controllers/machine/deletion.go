@@ -1,0 +1,140 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/external"
+)
+
+// reconcileDeletion takes a Machine down: the InfraMachine first, when that is gone the BootstrapConfig, then the Node,
+// then the finalizer. Each step returns while it waits; what it waits for wakes the Machine.
+func (r *Reconciler) reconcileDeletion(ctx context.Context, s *scope) error {
+	s.deleting = stage{reason: clusterv1.MachineDeletingReason, message: "Deletion started"}
+	if !controllerutil.ContainsFinalizer(s.machine, clusterv1.MachineFinalizer) {
+		return nil // somebody else's finalizer is left
+	}
+	infra := infraKind(s.machine)
+	gone, err := r.deleteProvided(ctx, s, infra, s.machine.Spec.InfrastructureRef.Name, s.infra.object, s.infra.missing, s.infra.problem)
+	if !gone || err != nil {
+		s.deleting.waitFor(clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, infra.Kind, s.infra.problem, err)
+		return err
+	}
+	if ref := s.machine.Spec.Bootstrap.ConfigRef; ref.IsDefined() {
+		config := bootstrapKind(s.machine)
+		gone, err := r.deleteProvided(ctx, s, config, ref.Name, s.bootstrap.object, s.bootstrap.missing, s.bootstrap.problem)
+		if !gone || err != nil {
+			s.deleting.waitFor(clusterv1.MachineDeletingWaitingForBootstrapDeletionReason, config.Kind, s.bootstrap.problem, err)
+			return err
+		}
+	}
+	if gone, err := r.deleteNode(ctx, s); !gone || err != nil {
+		return err
+	}
+	s.deleting = stage{reason: clusterv1.MachineDeletingDeletionCompletedReason, message: "Deletion completed"}
+	controllerutil.RemoveFinalizer(s.machine, clusterv1.MachineFinalizer)
+	return nil
+}
+
+// waitFor says which object the deletion waits for, and why it may take long.
+func (d *stage) waitFor(reason, kind string, problem, err error) {
+	*d = stage{reason: reason, message: fmt.Sprintf("Waiting for %s to be deleted", kind)}
+	switch {
+	case err != nil:
+		*d = stage{reason: clusterv1.MachineDeletingInternalErrorReason, message: fmt.Sprintf("Failed to delete %s: %v", kind, err)}
+	case problem != nil:
+		d.message += ": " + problem.Error()
+	}
+}
+
+// deleteProvided deletes a referenced object and reports whether it is gone.
+//
+// That it is gone is believed only from the API server: the cache may not have heard yet of an object that was created
+// or installed a moment ago. An object that another owner controls isn't ours to delete and counts as gone.
+func (r *Reconciler) deleteProvided(ctx context.Context, s *scope, kind external.Kind, name string, object *external.Object, missing bool, problem error) (bool, error) {
+	var owned *external.OwnedError
+	var unreadable *external.KindError
+	switch {
+	case errors.As(problem, &owned):
+		return true, nil
+	case object != nil:
+		return false, r.External.Delete(ctx, object)
+	case missing, errors.As(problem, &unreadable) && unreadable.Problem == external.CRDMissing:
+		gone, err := r.External.Gone(ctx, kind, types.NamespacedName{Namespace: s.machine.Namespace, Name: name})
+		if err == nil && !gone {
+			s.wakeAfter(staleRetry)
+		}
+		return gone, err
+	default:
+		return false, nil
+	}
+}
+
+// nodeRetry is the time between two attempts to delete a Node that could not be deleted.
+const nodeRetry = 5 * time.Second
+
+// deleteNode deletes the Node and reports whether the deletion is done with it. It gives up when
+// spec.deletion.nodeDeletionTimeoutSeconds have passed since the deletion of the Machine began; 0 or unset is never.
+func (r *Reconciler) deleteNode(ctx context.Context, s *scope) (bool, error) {
+	needed, err := r.nodeMustBeDeleted(ctx, s)
+	if !needed || err != nil {
+		return err == nil, err
+	}
+	gone, err := r.tryDeleteNode(ctx, s)
+	if gone {
+		return true, nil
+	}
+	timeout := s.machine.Spec.Deletion.NodeDeletionTimeoutSeconds
+	if timeout != nil && *timeout > 0 {
+		left := time.Duration(*timeout)*time.Second - s.now.Sub(s.machine.DeletionTimestamp.Time)
+		if left <= 0 {
+			s.warning("FailedDeleteNode", "DeleteNode", fmt.Sprintf("error deleting Machine's Node: timed out after %d s: %v", *timeout, err))
+			return true, nil
+		}
+		s.wakeAfter(left)
+	}
+	s.deleting = stage{reason: clusterv1.MachineDeletingDeletingNodeReason, message: fmt.Sprintf("Waiting for Node %s to be deleted", s.machine.Status.NodeRef.Name)}
+	if err != nil {
+		s.deleting.message = fmt.Sprintf("Error deleting Node %s: %v", s.machine.Status.NodeRef.Name, err)
+		s.wakeAfter(nodeRetry)
+	}
+	return false, nil
+}
+
+func (r *Reconciler) tryDeleteNode(ctx context.Context, s *scope) (bool, error) {
+	connection, err := r.Workload.Get(s.clusterKey())
+	if err != nil {
+		return false, err
+	}
+	return connection.DeleteNode(ctx, s.machine.Status.NodeRef.Name)
+}
+
+// nodeMustBeDeleted is false if there is no Node, or if nobody needs its workload cluster any more: the Cluster is gone
+// or being deleted, or this is the last of its control plane Machines.
+func (r *Reconciler) nodeMustBeDeleted(ctx context.Context, s *scope) (bool, error) {
+	if !s.machine.Status.NodeRef.IsDefined() || s.cluster == nil || !s.cluster.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	machines := &clusterv1.MachineList{}
+	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy, client.InNamespace(s.machine.Namespace), client.MatchingFields{indexCluster: s.machine.Spec.ClusterName})
+	if err != nil {
+		return false, fmt.Errorf("listing the Machines of Cluster %s: %w", s.clusterKey(), err)
+	}
+	for i := range machines.Items {
+		m := &machines.Items[i]
+		if _, controlPlane := m.Labels[clusterv1.MachineControlPlaneLabel]; controlPlane && m.DeletionTimestamp.IsZero() {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,56 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"errors"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/status"
+	"github.com/machinist-dev/machinist/controllers/workload"
+)
+
+// reconcileNode finds the Node whose spec.providerID equals the Machine's and copies what the Machine shows of it.
+//
+// Being without a connection is a wait, not an error: the Machines of a Cluster are woken when its connection changes,
+// and what is known about a Node stays as it is in the meantime.
+func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
+	if !workloadClusterReady(s.cluster) {
+		return nil
+	}
+	connection, err := r.Workload.Get(s.clusterKey())
+	s.node.health = r.Workload.Health(s.clusterKey())
+	if err != nil {
+		s.node.err = err
+		if errors.Is(err, workload.ErrNotConnected) {
+			return nil
+		}
+		return err
+	}
+	if s.machine.Spec.ProviderID == "" {
+		return nil
+	}
+	node, err := connection.NodeByProviderID(ctx, s.machine.Spec.ProviderID)
+	if err != nil {
+		s.node.err = err
+		return err
+	}
+	s.node.node = node
+	if node == nil {
+		return nil
+	}
+	if !s.machine.Status.NodeRef.IsDefined() {
+		s.machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: node.Name}
+		s.normal("SuccessfulSetNodeRef", "SetNodeRef", node.Name)
+	}
+	s.machine.Status.NodeInfo = &node.Status.NodeInfo
+	return nil
+}
+
+// workloadClusterReady reports whether the workload cluster has an API server to connect to.
+func workloadClusterReady(cluster *clusterv1.Cluster) bool {
+	return cluster != nil && isTrue(cluster.Status.Initialization.InfrastructureProvisioned) &&
+		status.IsTrue(cluster.Status.Conditions, clusterv1.ClusterControlPlaneInitializedCondition)
+}

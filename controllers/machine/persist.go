@@ -1,0 +1,125 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+)
+
+// errStale says that somebody changed the Machine while we worked on what the cache had.
+var errStale = errors.New("the Machine has changed since it was read")
+
+// persist writes what the phases changed: metadata and spec, then the status, then the events. complete says that no
+// phase failed, so that the status may claim to have observed the Machine's generation.
+func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error {
+	if err := r.writeMachine(ctx, s); err != nil {
+		return err
+	}
+	if len(s.stored.Finalizers) == 0 && s.isDeleting() {
+		r.sendEvents(s)
+		return nil // the API server has removed it
+	}
+	computeStatus(s, r.RemoteConditionsGracePeriod)
+	if complete {
+		s.machine.Status.ObservedGeneration = s.machine.Generation
+	}
+	if err := r.writeStatus(ctx, s); err != nil {
+		return err
+	}
+	r.sendEvents(s)
+	return nil
+}
+
+// persistPaused says that the Machine is paused. All else that a paused Machine gets is its finalizer, so that it can't
+// vanish before somebody has looked after its objects.
+func (r *Reconciler) persistPaused(ctx context.Context, s *scope, reason string) error {
+	if !s.isDeleting() {
+		controllerutil.AddFinalizer(s.machine, clusterv1.MachineFinalizer)
+	}
+	if err := r.writeMachine(ctx, s); err != nil {
+		return err
+	}
+	setPaused(s, reason)
+	return r.writeStatus(ctx, s)
+}
+
+// writeMachine patches metadata and spec, if they differ from what the API server has. The patch holds only what we
+// changed; where it replaces a list it also holds the resourceVersion, so that an entry that somebody else has added
+// meanwhile makes it fail instead of being lost.
+func (r *Reconciler) writeMachine(ctx context.Context, s *scope) error {
+	if apiequality.Semantic.DeepEqual(s.stored.ObjectMeta, s.machine.ObjectMeta) && apiequality.Semantic.DeepEqual(s.stored.Spec, s.machine.Spec) {
+		return nil
+	}
+	specChanged := !apiequality.Semantic.DeepEqual(s.stored.Spec, s.machine.Spec)
+	listChanged := !apiequality.Semantic.DeepEqual(s.stored.Finalizers, s.machine.Finalizers) ||
+		!apiequality.Semantic.DeepEqual(s.stored.OwnerReferences, s.machine.OwnerReferences)
+	written := s.machine.DeepCopy()
+	written.Status = s.stored.Status
+	if err := r.Client.Patch(ctx, written, mergeFrom(s.stored, listChanged)); err != nil {
+		if apierrors.IsNotFound(err) && s.isDeleting() {
+			s.stored.Finalizers = nil
+			return nil
+		}
+		return fmt.Errorf("patching Machine %s: %w", client.ObjectKeyFromObject(s.machine), err)
+	}
+	r.writes.record(written.UID, s.stored.ResourceVersion, written.ResourceVersion)
+	generation := s.stored.Generation
+	if specChanged {
+		generation++
+	}
+	if written.Generation > generation || !apiequality.Semantic.DeepEqual(written.Status, s.stored.Status) {
+		return errStale // what the phases have found out is about another spec or status than this
+	}
+	status := s.machine.Status
+	s.stored = written
+	s.machine = written.DeepCopy()
+	s.machine.Status = status
+	return nil
+}
+
+// writeStatus patches the status, if it differs from what the API server has. A list of conditions is replaced whole by
+// a merge patch, so the patch holds the resourceVersion when it has one: conditions of other writers are never lost.
+func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
+	if apiequality.Semantic.DeepEqual(s.stored.Status, s.machine.Status) {
+		return nil
+	}
+	conditionsChanged := !apiequality.Semantic.DeepEqual(s.stored.Status.Conditions, s.machine.Status.Conditions) ||
+		!apiequality.Semantic.DeepEqual(s.stored.GetV1Beta1Conditions(), s.machine.GetV1Beta1Conditions())
+	written := s.machine.DeepCopy()
+	if err := r.Client.Status().Patch(ctx, written, mergeFrom(s.stored, conditionsChanged)); err != nil {
+		if apierrors.IsNotFound(err) && s.isDeleting() {
+			return nil
+		}
+		return fmt.Errorf("patching the status of Machine %s: %w", client.ObjectKeyFromObject(s.machine), err)
+	}
+	r.writes.record(written.UID, s.stored.ResourceVersion, written.ResourceVersion)
+	return nil
+}
+
+func mergeFrom(base *clusterv1.Machine, lock bool) client.Patch {
+	if lock {
+		return client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	}
+	return client.MergeFrom(base)
+}
+
+func (r *Reconciler) sendEvents(s *scope) {
+	for _, e := range s.events {
+		eventType := corev1.EventTypeNormal
+		if e.warning {
+			eventType = corev1.EventTypeWarning
+		}
+		r.Recorder.Eventf(s.machine, nil, eventType, e.reason, e.action, "%s", e.note)
+	}
+}

@@ -1,0 +1,121 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/workload"
+)
+
+const machineKind = "Machine"
+
+// staleRetry is the time after which a reconcile is repeated that found its cache to be behind the API server. The
+// event that is on its way usually comes sooner.
+const staleRetry = 200 * time.Millisecond
+
+// Reconciler reconciles Machines; see the package comment. It is safe for concurrent use once it is set up.
+type Reconciler struct {
+	// Client reads Machines and Clusters from the cache and writes Machines.
+	Client client.Client
+	// External reads and writes InfraMachines and BootstrapConfigs.
+	External *external.Tracker
+	// Workload reads Nodes.
+	Workload *workload.Clusters
+	// Recorder sends events.
+	Recorder events.EventRecorder
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter that a Machine must have; empty means any.
+	WatchFilter string
+	// RemoteConditionsGracePeriod is the time after the last successful probe of a workload cluster for which the
+	// conditions about its Nodes are believed.
+	RemoteConditionsGracePeriod time.Duration
+
+	writes ownWrites
+}
+
+// Reconcile brings one Machine closer to what its spec asks for, and says in its status what is missing.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	s, err := r.fetch(ctx, request)
+	if s == nil || err != nil {
+		return ctrl.Result{}, err
+	}
+	if reason := pausedBecause(s); reason != "" {
+		return r.result(s, r.persistPaused(ctx, s, reason))
+	}
+	if err := r.reconcileOwner(ctx, s); err != nil {
+		return r.result(s, err) // without a finalizer nothing else may be touched
+	}
+	errs := r.work(ctx, s)
+	return r.result(s, append(errs, r.persist(ctx, s, len(errs) == 0))...)
+}
+
+// fetch returns nil if there is nothing to do: the Machine is gone, or belongs to another manager.
+func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, error) {
+	machine := &clusterv1.Machine{}
+	if err := r.Client.Get(ctx, request.NamespacedName, machine); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if r.WatchFilter != "" && machine.Labels[clusterv1.WatchLabel] != r.WatchFilter {
+		return nil, nil //nolint:nilnil // nothing to do and nothing wrong
+	}
+	s := &scope{machine: machine, stored: machine.DeepCopy(), now: r.Clock.Now()}
+	cluster := &clusterv1.Cluster{}
+	switch err := r.Client.Get(ctx, s.clusterKey(), cluster); {
+	case err == nil:
+		s.cluster = cluster
+	case !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("reading Cluster %s: %w", s.clusterKey(), err)
+	}
+	return s, nil
+}
+
+// work runs all phases, also after one has failed: what one of them can't do doesn't keep the others from their part.
+func (r *Reconciler) work(ctx context.Context, s *scope) []error {
+	phases := []func(context.Context, *scope) error{
+		r.reconcileBootstrap,
+		r.reconcileInfrastructure,
+		r.reconcileNode,
+	}
+	if s.isDeleting() {
+		phases = append(phases, r.reconcileDeletion)
+	}
+	var errs []error
+	for _, phase := range phases {
+		if err := phase(ctx, s); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// result turns what came out into what the queue does next. A conflict is no failure: the cache was behind, and the
+// next attempt sees more.
+func (r *Reconciler) result(s *scope, errs ...error) (ctrl.Result, error) {
+	var failures []error
+	for _, err := range errs {
+		switch {
+		case apierrors.IsConflict(err) || errors.Is(err, errStale):
+			s.wakeAfter(staleRetry)
+		case err != nil:
+			failures = append(failures, err)
+		}
+	}
+	if len(failures) > 0 {
+		return ctrl.Result{}, errors.Join(failures...)
+	}
+	return ctrl.Result{RequeueAfter: s.requeueAfter}, nil
+}

@@ -1,0 +1,134 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/workload"
+	"github.com/machinist-dev/machinist/generated/facade"
+)
+
+// scope is what one reconcile knows. Each field says who sets it; everybody else only reads it.
+type scope struct {
+	// machine is the Machine as it shall be; phases change spec and the parts of status that aren't conditions.
+	machine *clusterv1.Machine
+	// stored is the Machine as the API server has it, as far as known: as read, then as returned by our own patches.
+	stored *clusterv1.Machine
+	// cluster is nil if the Machine's Cluster does not exist. Set by fetch.
+	cluster *clusterv1.Cluster
+	// now is the time of the reconcile. Set by fetch.
+	now time.Time
+
+	// bootstrap and infra are set by the phases of their names.
+	bootstrap provided[facade.BootstrapConfig]
+	infra     provided[facade.InfraMachine]
+	// node is set by the node phase.
+	node observedNode
+	// deleting is the stage of the deletion. Set by the deletion phase.
+	deleting stage
+
+	// events are sent after the status that they speak of has been written. Phases add to them.
+	events []eventNote
+	// requeueAfter is the shortest time that a phase has asked for; zero means that no one did.
+	requeueAfter time.Duration
+}
+
+// provided is what was found of an object that the Machine references.
+type provided[T any] struct {
+	// object is nil unless it was found and belongs to this Machine.
+	object *external.Object
+	// missing is true if the kind can be read and there is no such object.
+	missing bool
+	// fields are the contract's fields of the object; the zero value if object is nil.
+	fields T
+	// problem is why the object can't be used; nil if there is none, or no reference.
+	problem error
+	// ready mirrors the condition Ready of the object; nil if it has none.
+	ready *metav1.Condition
+	// readyErr says what is wrong with the conditions of the object.
+	readyErr error
+	// waiting completes the message "<Kind> <path> is false" if more is known about why.
+	waiting string
+	// done is whether the object itself says that it is provisioned, or that its data secret is created.
+	done bool
+}
+
+// observedNode is what was found of the Machine's Node.
+type observedNode struct {
+	node *corev1.Node
+	// err is why the Node could not be looked up.
+	err error
+	// health is what the probes of the workload cluster have seen.
+	health workload.Health
+}
+
+// stage is how far a deletion has come, in the words of the condition Deleting.
+type stage struct {
+	reason  string
+	message string
+}
+
+type eventNote struct {
+	warning bool
+	reason  string
+	action  string
+	note    string
+}
+
+func (s *scope) normal(reason, action, note string) {
+	s.events = append(s.events, eventNote{reason: reason, action: action, note: note})
+}
+
+func (s *scope) warning(reason, action, note string) {
+	s.events = append(s.events, eventNote{warning: true, reason: reason, action: action, note: note})
+}
+
+// wakeAfter asks for another reconcile after d, unless an earlier one is asked for already.
+func (s *scope) wakeAfter(d time.Duration) {
+	if s.requeueAfter == 0 || d < s.requeueAfter {
+		s.requeueAfter = d
+	}
+}
+
+func (s *scope) isDeleting() bool { return !s.machine.DeletionTimestamp.IsZero() }
+
+func (s *scope) clusterKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: s.machine.Namespace, Name: s.machine.Spec.ClusterName}
+}
+
+func (s *scope) infrastructureProvisioned() bool {
+	return isTrue(s.machine.Status.Initialization.InfrastructureProvisioned)
+}
+
+func (s *scope) dataSecretCreated() bool {
+	return isTrue(s.machine.Status.Initialization.BootstrapDataSecretCreated)
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// ownership is what this Machine writes on the objects that it references.
+func (s *scope) ownership() external.Ownership {
+	want := external.Ownership{
+		Controller:  s.controllerReference(),
+		ClusterName: s.machine.Spec.ClusterName,
+		Replaces:    []schema.GroupKind{{Group: clusterv1.GroupVersion.Group, Kind: "MachineSet"}},
+	}
+	_, controlPlane := s.machine.Labels[clusterv1.MachineControlPlaneLabel]
+	if controlPlane && s.cluster != nil && s.cluster.Spec.ControlPlaneRef.IsDefined() {
+		want.Replaces = append(want.Replaces, s.cluster.Spec.ControlPlaneRef.GroupKind())
+	}
+	return want
+}
+
+func (s *scope) controllerReference() metav1.OwnerReference {
+	return *metav1.NewControllerRef(s.machine, clusterv1.GroupVersion.WithKind(machineKind))
+}

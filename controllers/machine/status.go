@@ -1,0 +1,279 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/apis/contract/accessor"
+	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/status"
+	"github.com/machinist-dev/machinist/controllers/workload"
+)
+
+// computeStatus derives conditions and phase of the Machine from what the scope holds, and from nothing else.
+func computeStatus(s *scope, grace time.Duration) {
+	set := func(condition metav1.Condition) { status.Set(s.machine, condition, s.now) }
+	setPaused(s, "")
+	set(bootstrapConfigReady(s))
+	set(infrastructureReady(s))
+	for _, condition := range nodeConditions(s, grace) {
+		set(condition)
+	}
+	set(deleting(s))
+	set(updating(s.machine))
+	set(status.Ready(s.machine, s.now))
+	set(available(s))
+	setDeprecated(s)
+	setPhase(s)
+}
+
+// pausedBecause returns why the Machine is paused, "" if it isn't.
+func pausedBecause(s *scope) string {
+	var reasons []string
+	if s.cluster != nil && isTrue(s.cluster.Spec.Paused) {
+		reasons = append(reasons, "Cluster spec.paused is set to true")
+	}
+	if _, ok := s.machine.Annotations[clusterv1.PausedAnnotation]; ok {
+		reasons = append(reasons, "Machine has the "+clusterv1.PausedAnnotation+" annotation")
+	}
+	return strings.Join(reasons, ", ")
+}
+
+func setPaused(s *scope, reason string) {
+	condition := metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason}
+	if reason != "" {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, clusterv1.PausedReason, reason
+	}
+	status.Set(s.machine, condition, s.now)
+}
+
+func bootstrapConfigReady(s *scope) metav1.Condition {
+	if !s.machine.Spec.Bootstrap.ConfigRef.IsDefined() {
+		return metav1.Condition{
+			Type: clusterv1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineBootstrapDataSecretProvidedReason,
+		}
+	}
+	condition := providedReady(&s.bootstrap, s.machine.Spec.Bootstrap.ConfigRef.Kind, "status.initialization.dataSecretCreated", s.dataSecretCreated())
+	condition.Type = clusterv1.MachineBootstrapConfigReadyCondition
+	if s.bootstrap.missing && !(s.isDeleting() && s.dataSecretCreated()) {
+		condition.Reason = clusterv1.ObjectDoesNotExistReason
+		condition.Message = s.machine.Spec.Bootstrap.ConfigRef.Kind + " does not exist"
+	}
+	return condition
+}
+
+func infrastructureReady(s *scope) metav1.Condition {
+	condition := providedReady(&s.infra, s.machine.Spec.InfrastructureRef.Kind, "status.initialization.provisioned", s.infrastructureProvisioned())
+	condition.Type = clusterv1.MachineInfrastructureReadyCondition
+	if s.infra.missing && !s.isDeleting() && s.infrastructureProvisioned() {
+		condition.Message = s.machine.Spec.InfrastructureRef.Kind + " has been deleted while the Machine still exists"
+	}
+	return condition
+}
+
+// providedReady is the condition about a provider object; flag is the Machine's record that the object was done once.
+func providedReady[T any](p *provided[T], kind, path string, flag bool) metav1.Condition {
+	switch {
+	case p.problem != nil:
+		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: reasonOf(p.problem), Message: kind + ": " + p.problem.Error()}
+	case p.readyErr != nil:
+		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: clusterv1.InvalidConditionReportedReason, Message: p.readyErr.Error()}
+	case p.missing && flag:
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.ObjectDeletedReason, Message: kind + " has been deleted"}
+	case p.missing:
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.ObjectDoesNotExistReason, Message: kind + " does not exist"}
+	case p.ready != nil:
+		ready := *p.ready
+		if p.waiting != "" && !flag {
+			ready.Message = strings.TrimPrefix(ready.Message+p.waiting, "; ")
+		}
+		return ready
+	case flag:
+		return metav1.Condition{Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
+	case p.done:
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason, Message: kind + strings.TrimPrefix(p.waiting, ";")}
+	default:
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason, Message: fmt.Sprintf("%s %s is false%s", kind, path, p.waiting)}
+	}
+}
+
+func reasonOf(problem error) string {
+	var kind *external.KindError
+	var owned *external.OwnedError
+	var field *accessor.FieldError
+	var cluster errClusterMissing
+	switch {
+	case errors.As(problem, &kind):
+		return string(kind.Problem)
+	case errors.As(problem, &owned):
+		return clusterv1.AlreadyOwnedReason
+	case errors.As(problem, &field):
+		return clusterv1.ContractViolatedReason
+	case errors.As(problem, &cluster):
+		return clusterv1.ClusterDoesNotExistReason
+	default:
+		return clusterv1.InternalErrorReason
+	}
+}
+
+// nodeConditions returns NodeReady and NodeHealthy, or nothing if what the Machine has is still believed.
+func nodeConditions(s *scope, grace time.Duration) []metav1.Condition {
+	both := func(conditionStatus metav1.ConditionStatus, reason, message string) []metav1.Condition {
+		ready := metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: conditionStatus, Reason: reason, Message: message}
+		healthy := ready
+		healthy.Type = clusterv1.MachineNodeHealthyCondition
+		return []metav1.Condition{ready, healthy}
+	}
+	unknown := func(reason, message string) []metav1.Condition { return both(metav1.ConditionUnknown, reason, message) }
+	switch {
+	case s.cluster == nil && !s.isDeleting():
+		return unknown(clusterv1.MachineNodeInspectionFailedReason, errClusterMissing{s.clusterKey()}.Error())
+	case s.cluster != nil && !isTrue(s.cluster.Status.Initialization.InfrastructureProvisioned):
+		return unknown(clusterv1.MachineNodeInspectionFailedReason, "Waiting for Cluster status.initialization.infrastructureProvisioned to be true")
+	case s.cluster != nil && !workloadClusterReady(s.cluster):
+		return unknown(clusterv1.MachineNodeInspectionFailedReason, "Waiting for Cluster control plane to be initialized")
+	case s.cluster != nil:
+		if conditions, decided := connectionConditions(s, grace, unknown); decided {
+			return conditions
+		}
+	}
+	nodeRef, kind := s.machine.Status.NodeRef, s.machine.Spec.InfrastructureRef.Kind
+	switch {
+	case s.node.node != nil:
+		return []metav1.Condition{status.NodeReady(s.node.node), status.NodeHealthy(s.node.node)}
+	case s.isDeleting() && nodeRef.IsDefined():
+		return both(metav1.ConditionFalse, clusterv1.MachineNodeDeletedReason, fmt.Sprintf("Node %s has been deleted", nodeRef.Name))
+	case s.isDeleting():
+		return unknown(clusterv1.MachineNodeDoesNotExistReason, "Node does not exist")
+	case s.machine.Spec.ProviderID == "":
+		// Also when nodeRef is set: without a providerID nobody has looked for the Node.
+		return unknown(clusterv1.MachineNodeInspectionFailedReason, fmt.Sprintf("Waiting for %s to report spec.providerID", kind))
+	case nodeRef.IsDefined():
+		return both(metav1.ConditionFalse, clusterv1.MachineNodeDeletedReason, fmt.Sprintf("Node %s has been deleted while the Machine still exists", nodeRef.Name))
+	default:
+		return unknown(clusterv1.MachineNodeInspectionFailedReason, fmt.Sprintf("Waiting for a Node with spec.providerID %s to exist", s.machine.Spec.ProviderID))
+	}
+}
+
+// connectionConditions decides as long as the workload cluster can't be asked.
+func connectionConditions(s *scope, grace time.Duration, unknown func(reason, message string) []metav1.Condition) ([]metav1.Condition, bool) {
+	const down = clusterv1.MachineNodeConnectionDownReason
+	have := status.Get(s.machine, clusterv1.MachineNodeReadyCondition) != nil && status.Get(s.machine, clusterv1.MachineNodeHealthyCondition) != nil
+	health := s.node.health
+	lastProbe := "Last successful probe at "
+	if !health.LastSuccess.IsZero() {
+		lastProbe += health.LastSuccess.UTC().Format(time.RFC3339)
+	}
+	notYet := "Remote connection not established yet"
+	if s.node.err != nil {
+		notYet += ": " + s.node.err.Error()
+	}
+	since := health.LastSuccess
+	if initialized := meta.FindStatusCondition(s.cluster.Status.Conditions, clusterv1.ClusterControlPlaneInitializedCondition); initialized != nil && initialized.LastTransitionTime.After(since) {
+		since = initialized.LastTransitionTime.Time
+	}
+	switch {
+	case health.LastSuccess.IsZero() && health.Failures < workload.ProbeFailures && !connectionLost(s.machine):
+		if have && !waitedForCluster(s.machine) {
+			return nil, true
+		}
+		return unknown(down, notYet), true
+	case s.now.Sub(since) > grace:
+		return unknown(down, lastProbe), true
+	case errors.Is(s.node.err, workload.ErrNotConnected):
+		if have && !waitedForCluster(s.machine) {
+			return nil, true
+		}
+		return unknown(down, notYet), true
+	case s.node.err != nil:
+		return unknown(clusterv1.MachineNodeInternalErrorReason, s.node.err.Error()), true
+	}
+	return nil, false
+}
+
+// waitedForCluster reports whether the Node conditions speak of the time before there was a workload cluster to ask.
+// They are no knowledge about a Node that would be worth keeping.
+func waitedForCluster(machine *clusterv1.Machine) bool {
+	condition := status.Get(machine, clusterv1.MachineNodeReadyCondition)
+	return condition.Status == metav1.ConditionUnknown && !machine.Status.NodeRef.IsDefined()
+}
+
+func connectionLost(machine *clusterv1.Machine) bool {
+	condition := status.Get(machine, clusterv1.MachineNodeReadyCondition)
+	return condition != nil && condition.Reason == clusterv1.MachineNodeConnectionDownReason && machine.Status.NodeRef.IsDefined()
+}
+
+func deleting(s *scope) metav1.Condition {
+	if !s.isDeleting() {
+		return metav1.Condition{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionFalse, Reason: clusterv1.MachineNotDeletingReason}
+	}
+	return metav1.Condition{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: s.deleting.reason, Message: s.deleting.message}
+}
+
+// updating only reports what others do: in-place updates are made by other controllers.
+func updating(machine *clusterv1.Machine) metav1.Condition {
+	_, inProgress := machine.Annotations[clusterv1.UpdateInProgressAnnotation]
+	if inProgress || strings.Contains(machine.Annotations[clusterv1.PendingHooksAnnotation], "UpdateMachine") {
+		return metav1.Condition{
+			Type: clusterv1.MachineUpdatingCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineInPlaceUpdatingReason, Message: "In-place update in progress",
+		}
+	}
+	return metav1.Condition{Type: clusterv1.MachineUpdatingCondition, Status: metav1.ConditionFalse, Reason: clusterv1.MachineNotUpdatingReason}
+}
+
+// available is Ready for spec.minReadySeconds, and asks for a reconcile when they will have passed.
+func available(s *scope) metav1.Condition {
+	condition := metav1.Condition{Type: clusterv1.MachineAvailableCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason}
+	ready := status.Get(s.machine, clusterv1.MachineReadyCondition)
+	if ready == nil || ready.Status != metav1.ConditionTrue {
+		return condition
+	}
+	var minReady time.Duration
+	if seconds := s.machine.Spec.MinReadySeconds; seconds != nil {
+		minReady = time.Duration(*seconds) * time.Second
+	}
+	if left := minReady - s.now.Sub(ready.LastTransitionTime.Time); left > 0 {
+		s.wakeAfter(left)
+		condition.Reason = clusterv1.MachineWaitingForMinReadySecondsReason
+		return condition
+	}
+	condition.Status, condition.Reason = metav1.ConditionTrue, clusterv1.MachineAvailableReason
+	return condition
+}
+
+// setPhase sums the Machine up in one word; the last rule that applies wins.
+func setPhase(s *scope) {
+	m := s.machine
+	phase := clusterv1.MachinePhase(m.Status.Phase)
+	if phase == "" {
+		phase = clusterv1.MachinePhasePending
+	}
+	if s.dataSecretCreated() && !s.infrastructureProvisioned() {
+		phase = clusterv1.MachinePhaseProvisioning
+	}
+	if m.Spec.ProviderID != "" {
+		phase = clusterv1.MachinePhaseProvisioned
+	}
+	if m.Status.NodeRef.IsDefined() && s.infrastructureProvisioned() {
+		phase = clusterv1.MachinePhaseRunning
+	}
+	if status.IsTrue(m.Status.Conditions, clusterv1.MachineUpdatingCondition) {
+		phase = clusterv1.MachinePhaseUpdating
+	}
+	if s.isDeleting() {
+		phase = clusterv1.MachinePhaseDeleting
+	}
+	if m.Status.Phase != string(phase) {
+		m.Status.SetTypedPhase(phase)
+		m.Status.LastUpdated = metav1.NewTime(s.now.UTC().Truncate(time.Second))
+	}
+}

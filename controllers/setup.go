@@ -1,0 +1,129 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controllers builds the manager and registers its controllers; Setup is the list of them.
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	corev1 "k8s.io/api/core/v1"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/machine"
+	"github.com/machinist-dev/machinist/controllers/watchcache"
+	"github.com/machinist-dev/machinist/controllers/workload"
+)
+
+// leaderElectionID differs from Cluster API's, so that both managers can run in one namespace.
+const leaderElectionID = "controller-leader-election-machinist"
+
+// UserAgent names the manager in requests to the management cluster and to workload clusters.
+const UserAgent = "machinist-manager"
+
+// NewScheme returns a scheme with the kinds that the manager works with.
+func NewScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err) // the kinds are fixed when this is compiled: any test finds it
+		}
+	}
+	return scheme
+}
+
+// NewManager returns a manager with nothing registered. The config is copied.
+func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.Burst, cfg.UserAgent = o.KubeAPIQPS, o.KubeAPIBurst, UserAgent
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme: NewScheme(),
+		Cache:  watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
+		Client: client.Options{Cache: &client.CacheOptions{
+			DisableFor:                      []client.Object{&corev1.Secret{}},
+			EnableReadYourWritesConsistency: new(true),
+		}},
+		Controller:                    config.Controller{EnableWarmup: new(true)},
+		Metrics:                       diagnostics(o),
+		PprofBindAddress:              o.ProfilerAddress,
+		HealthProbeBindAddress:        o.HealthAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.LeaderElectLeaseDuration,
+		RenewDeadline:                 &o.LeaderElectRenewDeadline,
+		RetryPeriod:                   &o.LeaderElectRetryPeriod,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("building the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("adding /healthz: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("adding /readyz: %w", err)
+	}
+	return mgr, nil
+}
+
+// diagnostics are metrics and profiles, or only metrics where everybody may read them.
+func diagnostics(o Options) metricsserver.Options {
+	if o.InsecureDiagnostics {
+		return metricsserver.Options{BindAddress: o.DiagnosticsAddress}
+	}
+	return metricsserver.Options{
+		BindAddress:    o.DiagnosticsAddress,
+		SecureServing:  true,
+		FilterProvider: filters.WithAuthenticationAndAuthorization,
+		ExtraHandlers: map[string]http.Handler{
+			"/debug/pprof/":        http.HandlerFunc(pprof.Index),
+			"/debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
+			"/debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+			"/debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+			"/debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
+		},
+	}
+}
+
+// Setup registers all controllers with the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	referrers := machine.Referrers{Reader: mgr.GetCache()}
+	tracker, err := external.NewTracker(external.Options{
+		Config: mgr.GetConfig(), Cache: mgr.GetCache(), Referrers: referrers, Namespace: o.Namespace,
+	})
+	if err != nil {
+		return err
+	}
+	clusters := workload.NewClusters(workload.Options{
+		Secrets: mgr.GetClient(), Cache: mgr.GetCache(), Referrers: referrers,
+		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent, Staleness: o.RemoteConditionsGracePeriod,
+	})
+	reconciler := &machine.Reconciler{
+		Client:                      mgr.GetClient(),
+		External:                    tracker,
+		Workload:                    clusters,
+		Recorder:                    mgr.GetEventRecorder("machine-controller"),
+		Clock:                       clock.RealClock{},
+		WatchFilter:                 o.WatchFilter,
+		RemoteConditionsGracePeriod: o.RemoteConditionsGracePeriod,
+	}
+	if err := reconciler.SetupWithManager(ctx, mgr, o.MachineConcurrency); err != nil {
+		return fmt.Errorf("setting up the Machine controller: %w", err)
+	}
+	return nil
+}

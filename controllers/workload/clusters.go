@@ -1,0 +1,153 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+)
+
+// Timing of connections; the values are Cluster API's.
+const (
+	// ProbeInterval is the time between two health probes of a connection.
+	ProbeInterval = 10 * time.Second
+	// ProbeTimeout bounds one probe.
+	ProbeTimeout = 5 * time.Second
+	// ProbeFailures is the number of probes that must fail in a row before a connection is given up.
+	ProbeFailures = 5
+)
+
+// ErrNotConnected says that there is no connection to the workload cluster now. The Machines of the Cluster are enqueued
+// when there is one.
+var ErrNotConnected = errors.New("connection to the workload cluster is down")
+
+// Referrers finds the requests of the Machines of a Cluster. Implementations answer from memory.
+type Referrers interface {
+	// OfCluster returns the requests of all Machines of the Cluster.
+	OfCluster(ctx context.Context, cluster types.NamespacedName) []reconcile.Request
+	// OfNode returns the requests of the Machines that the Node belongs to.
+	OfNode(ctx context.Context, cluster types.NamespacedName, node *corev1.Node) []reconcile.Request
+}
+
+// Options configure Clusters; all but Staleness are required.
+type Options struct {
+	// Secrets reads the kubeconfig Secrets, from the API server.
+	Secrets client.Reader
+	// Cache tells when a Cluster is deleted.
+	Cache cache.Cache
+	// Referrers maps clusters and Nodes to what must be reconciled.
+	Referrers Referrers
+	// QPS and Burst limit the requests to each workload cluster.
+	QPS   float32
+	Burst int
+	// UserAgent is sent to the workload clusters.
+	UserAgent string
+	// Staleness is the age of the last successful probe at which the Machines of a Cluster are enqueued once, so that
+	// they can say that what they know is old. Zero means never.
+	Staleness time.Duration
+}
+
+// Clusters holds the connections to the workload clusters. It is safe for concurrent use.
+type Clusters struct {
+	options Options
+
+	mu          sync.Mutex
+	connections map[types.NamespacedName]*connection
+	// ctx and queue are set once, when the source starts; that is before the first reconcile.
+	ctx   context.Context //nolint:containedctx // lifetime of the connections, which outlive the call that starts them
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// NewClusters returns Clusters without a connection.
+func NewClusters(options Options) *Clusters {
+	return &Clusters{options: options, connections: map[types.NamespacedName]*connection{}}
+}
+
+// Source turns events of connections and of Nodes into requests of one controller's queue.
+func (c *Clusters) Source() source.Source {
+	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		c.mu.Lock()
+		c.ctx, c.queue = ctx, queue
+		c.mu.Unlock()
+		informer, err := c.options.Cache.GetInformer(ctx, &clusterv1.Cluster{}, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("watching Clusters: %w", err)
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: c.clusterDeleted})
+		return err
+	})
+}
+
+// Get returns the connection to the workload cluster, and starts to connect on first use. It never waits: while there is
+// no connection, the error wraps ErrNotConnected and names the cause, and Health says since when.
+func (c *Clusters) Get(cluster types.NamespacedName) (*Connection, error) {
+	connection := c.connectionOf(cluster)
+	state := connection.state.Load()
+	if state.session == nil {
+		if state.err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNotConnected, state.err)
+		}
+		return nil, ErrNotConnected
+	}
+	return &Connection{client: state.session.GetClient()}, nil
+}
+
+// Health returns what the probes of the cluster have seen.
+func (c *Clusters) Health(cluster types.NamespacedName) Health {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if connection, ok := c.connections[cluster]; ok {
+		return connection.state.Load().health
+	}
+	return Health{}
+}
+
+func (c *Clusters) connectionOf(cluster types.NamespacedName) *connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if connection, ok := c.connections[cluster]; ok {
+		return connection
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	connection := &connection{clusters: c, cluster: cluster, cancel: cancel}
+	connection.state.Store(&connectionState{})
+	c.connections[cluster] = connection
+	go connection.run(ctx)
+	return connection
+}
+
+// clusterDeleted ends the connection; everything that it holds is released.
+func (c *Clusters) clusterDeleted(obj any) {
+	key, err := toolscache.DeletionHandlingObjectToName(obj)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+	if connection, ok := c.connections[name]; ok {
+		connection.cancel()
+		delete(c.connections, name)
+	}
+}
+
+func (c *Clusters) enqueue(requests []reconcile.Request) {
+	for _, request := range requests {
+		c.queue.Add(request)
+	}
+}

@@ -1,0 +1,154 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// Health is what the probes of a workload cluster have seen.
+type Health struct {
+	// LastSuccess is the time of the last probe that succeeded; zero if there was none.
+	LastSuccess time.Time
+	// Failures is the number of failures since then, of probes and of attempts to connect.
+	Failures int
+}
+
+// connection keeps one workload cluster connected. Its goroutine (run) is the only writer of state.
+type connection struct {
+	clusters *Clusters
+	cluster  types.NamespacedName
+	cancel   context.CancelFunc
+	state    atomic.Pointer[connectionState]
+}
+
+// connectionState is published whole and never changed.
+type connectionState struct {
+	session *session // nil while not connected
+	health  Health
+	err     error // why not connected
+}
+
+// What ends a session at once.
+var (
+	errUnauthorized = errors.New("the workload cluster does not accept the credentials of the kubeconfig")
+	errCacheStopped = errors.New("the cache of Nodes has stopped")
+)
+
+// run connects, probes until the connection is lost, and connects again, until the context ends.
+func (c *connection) run(ctx context.Context) {
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("cluster", c.cluster.String()))
+	backoff := newBackoff()
+	for ctx.Err() == nil {
+		session, err := c.connect(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			c.failed(ctx, err)
+			pause(ctx, backoff.Step())
+			continue
+		}
+		backoff = newBackoff()
+		log.FromContext(ctx).Info("Connected to workload cluster", "host", session.host)
+		c.publish(&connectionState{session: session, health: Health{LastSuccess: time.Now()}})
+		c.wakeMachines(ctx)
+		err = c.probeUntilLost(ctx, session)
+		session.stop()
+		if ctx.Err() != nil {
+			return
+		}
+		log.FromContext(ctx).Info("Lost the connection to workload cluster", "err", err.Error())
+		c.publish(&connectionState{health: c.state.Load().health, err: err})
+		c.wakeMachines(ctx)
+	}
+}
+
+// newBackoff is quick at first, as a kubeconfig usually appears seconds after its Cluster, and ends at 30 s.
+func newBackoff() wait.Backoff {
+	return wait.Backoff{Duration: 250 * time.Millisecond, Factor: 1.6, Jitter: 0.1, Steps: 20, Cap: 30 * time.Second}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// failed counts an attempt to connect that failed. Machines are woken when they would say something else than before.
+func (c *connection) failed(ctx context.Context, err error) {
+	before := c.state.Load()
+	health := before.health
+	health.Failures++
+	c.publish(&connectionState{health: health, err: err})
+	if before.err == nil || before.err.Error() != err.Error() || health.Failures == ProbeFailures {
+		log.FromContext(ctx).Info("Can't connect to workload cluster", "err", err.Error(), "failures", health.Failures)
+		c.wakeMachines(ctx)
+	}
+}
+
+func (c *connection) publish(state *connectionState) { c.state.Store(state) }
+
+func (c *connection) wakeMachines(ctx context.Context) {
+	c.clusters.enqueue(c.clusters.options.Referrers.OfCluster(ctx, c.cluster))
+}
+
+// probeUntilLost returns why the session must be given up, or the context's error.
+func (c *connection) probeUntilLost(ctx context.Context, session *session) error {
+	ticker := time.NewTicker(ProbeInterval)
+	defer ticker.Stop()
+	saidStale := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-session.ended:
+			return errCacheStopped
+		case <-ticker.C:
+		}
+		err := session.probe(ctx)
+		health := c.state.Load().health
+		if err == nil {
+			c.publish(&connectionState{session: session, health: Health{LastSuccess: time.Now()}})
+			saidStale = false
+			continue
+		}
+		health.Failures++
+		c.publish(&connectionState{session: session, health: health})
+		if errors.Is(err, errUnauthorized) || health.Failures >= ProbeFailures {
+			return err
+		}
+		if stale := c.clusters.options.Staleness; stale > 0 && !saidStale && time.Since(health.LastSuccess) > stale {
+			saidStale = true
+			c.wakeMachines(ctx)
+		}
+	}
+}
+
+// probe asks the root path of the API server.
+func (s *session) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	defer cancel()
+	err := s.root.Get().AbsPath("/").Do(ctx).Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code == http.StatusUnauthorized {
+		return errUnauthorized
+	}
+	if errors.As(err, &status) && status.Status().Code != 0 && status.Status().Code < http.StatusInternalServerError {
+		return nil // it answers: that the path isn't served or isn't allowed says nothing about the connection
+	}
+	return err
+}

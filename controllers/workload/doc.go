@@ -1,0 +1,16 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workload connects to the workload clusters, one connection for each Cluster, and gives the Machine controller
+// their Nodes from a cache.
+//
+//	Secret <cluster>-kubeconfig ──► connect ──► Nodes synced: Machines of the Cluster are enqueued
+//	                                  ▲                 │
+//	                                  │                 ├─ a Node changes: its Machine is enqueued
+//	                                  │                 └─ GET / every ProbeInterval
+//	                                  └── ProbeFailures in a row, or an answer 401
+//
+// Each connection lives in goroutines of its own, so a Cluster that doesn't answer costs nothing to the others: no
+// caller ever waits for a dial, a list or a probe. A connection is dropped and made again, with a fresh read of the
+// kubeconfig, when its probes fail; it ends when its Cluster is deleted.
+package workload

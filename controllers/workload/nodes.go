@@ -1,0 +1,52 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Connection reads and deletes the Nodes of one workload cluster.
+type Connection struct {
+	client client.Client
+}
+
+// NodeByProviderID returns the Node with exactly this spec.providerID from the cache, nil if there is none. More than
+// one Node is an error, because nobody can tell which of them is the Machine's.
+func (c *Connection) NodeByProviderID(ctx context.Context, providerID string) (*corev1.Node, error) {
+	nodes := &corev1.NodeList{}
+	if err := c.client.List(ctx, nodes, client.MatchingFields{providerIDIndex: providerID}); err != nil {
+		return nil, fmt.Errorf("looking up the Node with spec.providerID %s: %w", providerID, err)
+	}
+	switch len(nodes.Items) {
+	case 0:
+		return nil, nil //nolint:nilnil // "no Node" is an ordinary answer here
+	case 1:
+		return &nodes.Items[0], nil
+	default:
+		return nil, fmt.Errorf("unexpectedly found more than one Node matching the providerID %s: %s and %s; delete the one that does not belong to the Machine",
+			providerID, nodes.Items[0].Name, nodes.Items[1].Name)
+	}
+}
+
+// DeleteNode deletes the Node and reports whether it is gone for sure. It sends nothing if the cache has no such Node.
+func (c *Connection) DeleteNode(ctx context.Context, name string) (gone bool, err error) {
+	node := &corev1.Node{}
+	if err := c.client.Get(ctx, client.ObjectKey{Name: name}, node); err != nil {
+		return client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
+	}
+	if node.DeletionTimestamp != nil {
+		return false, nil
+	}
+	err = c.client.Delete(ctx, node, client.Preconditions{UID: &node.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("deleting Node %s: %w", name, err)
+	}
+	// A Node without finalizers is gone at once; with some it stays until they are removed, and its event wakes us.
+	return err != nil || len(node.Finalizers) == 0, nil
+}

@@ -1,0 +1,209 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/machinist-dev/machinist/controllers/watchcache"
+)
+
+const (
+	// dialTimeout bounds one attempt to open a TCP connection; a cluster that drops packets is found out by it.
+	dialTimeout = 10 * time.Second
+	// syncTimeout bounds the first list of Nodes.
+	syncTimeout = 5 * time.Minute
+
+	providerIDIndex = "spec.providerID"
+	kubeconfigKey   = "value"
+)
+
+// session is one established connection: a client, and a cache of Nodes that has synced.
+type session struct {
+	cluster.Cluster
+	host   string
+	root   rest.Interface
+	cancel context.CancelFunc
+	// ended is closed when the cache has stopped.
+	ended chan struct{}
+}
+
+// connect reads the kubeconfig and returns when the Nodes have been listed.
+func (c *connection) connect(ctx context.Context) (*session, error) {
+	config, err := c.restConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	remote, err := cluster.New(config, func(o *cluster.Options) {
+		o.Scheme = scheme.Scheme
+		o.Cache = watchcache.WorkloadOptions()
+		o.MapperProvider = nodeMapper
+	})
+	if err != nil {
+		return nil, fmt.Errorf("building the client of the workload cluster: %w", err)
+	}
+	root, err := rest.UnversionedRESTClientForConfigAndClient(withCodec(config), remote.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("building the prober of the workload cluster: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &session{Cluster: remote, host: config.Host, root: root, ended: make(chan struct{}), cancel: cancel}
+	if err := s.start(ctx, c); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// start runs the cache and waits for its first list.
+func (s *session) start(ctx context.Context, c *connection) error {
+	nodes, err := s.prepare(ctx)
+	if err != nil {
+		close(s.ended)
+		return err
+	}
+	go func() {
+		defer close(s.ended)
+		if err := s.Start(ctx); err != nil {
+			log.FromContext(ctx).Error(err, "The cache of Nodes has stopped")
+		}
+	}()
+	syncCtx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	if !s.GetCache().WaitForCacheSync(syncCtx) {
+		return fmt.Errorf("the Nodes of the workload cluster could not be listed within %s", syncTimeout)
+	}
+	// Added after the sync: the Machines of the Cluster are woken once for all that was listed.
+	if _, err := nodes.AddEventHandler(c.nodeHandler(ctx)); err != nil {
+		return fmt.Errorf("watching Nodes: %w", err)
+	}
+	return nil
+}
+
+// prepare finds out whether the API server answers and sets up the informer of Nodes.
+func (s *session) prepare(ctx context.Context) (cache.Informer, error) {
+	// A cheap request first: it tells within seconds, and better than a cache that doesn't sync, what is wrong.
+	if err := s.probe(ctx); err != nil {
+		return nil, fmt.Errorf("the API server of the workload cluster does not answer at %s: %w", s.host, err)
+	}
+	if err := s.GetFieldIndexer().IndexField(ctx, &corev1.Node{}, providerIDIndex, nodeProviderID); err != nil {
+		return nil, fmt.Errorf("indexing Nodes: %w", err)
+	}
+	nodes, err := s.GetCache().GetInformer(ctx, &corev1.Node{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watching Nodes: %w", err)
+	}
+	return nodes, nil
+}
+
+// stop ends the cache and waits for it.
+func (s *session) stop() {
+	s.cancel()
+	<-s.ended
+}
+
+// restConfig builds the client configuration from the Secret <cluster>-kubeconfig.
+func (c *connection) restConfig(ctx context.Context) (*rest.Config, error) {
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-kubeconfig"}
+	if err := c.clusters.options.Secrets.Get(ctx, key, secret); err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig Secret %s: %w", key, err)
+	}
+	data, ok := secret.Data[kubeconfigKey]
+	if !ok {
+		return nil, fmt.Errorf("kubeconfig Secret %s: missing key %q in secret data", key, kubeconfigKey)
+	}
+	kubeconfig, err := clientcmd.Load(data)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig Secret %s: key %q is not a kubeconfig: %w", key, kubeconfigKey, err)
+	}
+	for name, user := range kubeconfig.AuthInfos {
+		// These run programs, or code of others, inside the manager, on behalf of whoever may write the Secret.
+		if user.Exec != nil || user.AuthProvider != nil {
+			return nil, fmt.Errorf("kubeconfig Secret %s: user %q of the kubeconfig uses an exec or auth-provider plugin, which is not allowed: use certificates or a token", key, name)
+		}
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*kubeconfig, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig Secret %s: unusable kubeconfig: %w", key, err)
+	}
+	config.QPS, config.Burst = c.clusters.options.QPS, c.clusters.options.Burst
+	config.UserAgent = c.clusters.options.UserAgent
+	config.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	return config, nil
+}
+
+func withCodec(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	return config
+}
+
+// nodeHandler wakes the Machine of a Node that changed in something that a Machine shows or acts on.
+func (c *connection) nodeHandler(ctx context.Context) toolscache.ResourceEventHandler {
+	wake := func(obj any) {
+		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
+		}
+		if node, ok := obj.(*corev1.Node); ok {
+			c.clusters.enqueue(c.clusters.options.Referrers.OfNode(ctx, c.cluster, node))
+		}
+	}
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			if !initial {
+				wake(obj)
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			old, okOld := before.(*corev1.Node)
+			now, okNow := after.(*corev1.Node)
+			if !okOld || !okNow || !equalForMachine(old, now) {
+				wake(after)
+			}
+		},
+		DeleteFunc: wake,
+	}
+}
+
+// equalForMachine compares Nodes as the cache holds them: without heartbeats.
+func equalForMachine(a, b *corev1.Node) bool {
+	return a.UID == b.UID &&
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		apiequality.Semantic.DeepEqual(a.Labels, b.Labels) &&
+		apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
+		apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
+		apiequality.Semantic.DeepEqual(a.Status, b.Status)
+}
+
+func nodeProviderID(obj client.Object) []string {
+	if node, ok := obj.(*corev1.Node); ok && node.Spec.ProviderID != "" {
+		return []string{node.Spec.ProviderID}
+	}
+	return nil
+}
+
+// nodeMapper knows the kinds that we use in workload clusters, so that connecting needs no discovery requests.
+func nodeMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion})
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
+	return mapper, nil
+}

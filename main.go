@@ -1,0 +1,73 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Machinist's manager runs Cluster API Machines; see README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	goruntime "runtime"
+
+	"github.com/spf13/pflag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/machinist-dev/machinist/controllers"
+)
+
+// version is stamped in by the build.
+var version = "dev"
+
+func main() {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "machinist: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	var options controllers.Options
+	logging := logsapi.NewLoggingConfiguration()
+	flags := pflag.NewFlagSet("machinist", pflag.ContinueOnError)
+	flags.SortFlags = false
+	options.BindFlags(flags)
+	logsapi.AddFlags(logging, flags)
+	flags.AddGoFlagSet(flag.CommandLine) // --kubeconfig, of controller-runtime
+	printVersion := flags.Bool("version", false, "Print the version and exit.")
+	if err := flags.Set("v", "2"); err != nil {
+		return err
+	}
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if *printVersion {
+		fmt.Println("machinist", version, goruntime.Version())
+		return nil
+	}
+	if err := errors.Join(options.Validate(), logsapi.ValidateAndApply(logging, nil)); err != nil {
+		return err
+	}
+	ctrl.SetLogger(klog.Background())
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("no management cluster to work with: set --kubeconfig or KUBECONFIG, or run in a cluster: %w", err)
+	}
+	manager, err := controllers.NewManager(config, options)
+	if err != nil {
+		return err
+	}
+	if err := controllers.Setup(ctx, manager, options); err != nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("Starting manager", "version", version, "goVersion", goruntime.Version())
+	return manager.Start(ctx)
+}
