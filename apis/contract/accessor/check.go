@@ -1,0 +1,103 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package accessor
+
+import (
+	"strconv"
+	"strings"
+)
+
+// check returns nil if the value may stand where the type is expected, else the first thing that is wrong with it.
+func (t *Type) check(v any) *mismatch {
+	ok := false
+	switch t.Kind {
+	case String:
+		s, isString := v.(string)
+		if isString && !t.allows(s) {
+			return &mismatch{expected: "one of " + strings.Join(t.Enum, ", "), found: describe(v)}
+		}
+		ok = isString
+	case Bool:
+		_, ok = AsBool(v)
+	case Int32:
+		_, ok = AsInt32(v)
+	case Int64:
+		_, ok = AsInt64(v)
+	case Time:
+		_, ok = AsTime(v)
+	case Duration:
+		_, ok = AsDuration(v)
+	case Object:
+		if m, isObject := v.(map[string]any); isObject {
+			return checkMembers(m, t.Members)
+		}
+	case ObjectList, StringList:
+		if list, isList := v.([]any); isList {
+			return t.checkItems(list)
+		}
+	case StringMap:
+		if m, isObject := v.(map[string]any); isObject {
+			return checkStringValues(m)
+		}
+	}
+	if !ok {
+		return &mismatch{expected: t.Kind.String(), found: describe(v)}
+	}
+	return nil
+}
+
+func (t *Type) checkItems(list []any) *mismatch {
+	for i, item := range list {
+		var bad *mismatch
+		switch m, isObject := item.(map[string]any); {
+		case t.Kind == StringList:
+			if _, isString := item.(string); !isString {
+				bad = &mismatch{expected: "string", found: describe(item)}
+			}
+		case isObject:
+			bad = checkMembers(m, t.Members)
+		case !t.SkipNonObjects:
+			bad = &mismatch{expected: "object", found: describe(item)}
+		}
+		if bad != nil {
+			return bad.under("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return nil
+}
+
+func checkMembers(m map[string]any, members []Member) *mismatch {
+	for i := range members {
+		member := &members[i]
+		v, exists := m[member.Key]
+		if !exists || member.Type.absent(v) {
+			if member.Required {
+				return &mismatch{path: "." + member.Key, expected: member.Type.Kind.String(), found: "nothing"}
+			}
+			continue
+		}
+		if member.Required && v == "" {
+			return &mismatch{path: "." + member.Key, expected: "a string that is not empty", found: describe(v)}
+		}
+		if bad := member.Type.check(v); bad != nil {
+			return bad.under("." + member.Key)
+		}
+	}
+	return nil
+}
+
+// checkStringValues goes through the keys in no order, but reports the first bad one by name, so that an object
+// always gives the same message.
+func checkStringValues(m map[string]any) *mismatch {
+	first, found := "", false
+	for key, v := range m {
+		if _, isString := v.(string); !isString && (!found || key < first) {
+			first, found = key, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &mismatch{path: "[" + first + "]", expected: "string", found: describe(m[first])}
+}
