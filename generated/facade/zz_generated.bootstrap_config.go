@@ -100,7 +100,7 @@ var bootstrapConfig = accessor.NewKind(accessor.KindSpec{
 // BootstrapConfig turns a server into a Node: what a bootstrap provider promises about the object that
 // Machine.spec.bootstrap.configRef points to.
 //
-// The zero value is a BootstrapConfig without any values.
+// The zero value has no values.
 type BootstrapConfig struct {
 	object          *unstructured.Unstructured
 	contractVersion contract.Version
@@ -122,8 +122,8 @@ type BootstrapConfig struct {
 // accessor.FieldErrors with every field that has an unusable value; those read as absent, all others are usable.
 // If the contract version is unknown it is an *accessor.UnknownVersionError, and all fields are absent.
 func WrapBootstrapConfig(obj *unstructured.Unstructured, version contract.Version) (BootstrapConfig, error) {
-	r, err := accessor.NewReader(bootstrapConfig, obj, string(version))
-	if err != nil {
+	var r accessor.Reader
+	if err := r.Open(bootstrapConfig, obj, string(version)); err != nil {
 		return BootstrapConfig{object: obj, contractVersion: version}, err
 	}
 	wrapped := BootstrapConfig{
@@ -188,7 +188,7 @@ func (w BootstrapConfig) Conditions() ([]contract.Condition, bool) {
 //
 // It is read from status.deprecated.v1beta1.conditions or status.conditions; the second result says whether there is a value.
 func (w BootstrapConfig) DeprecatedConditions() ([]contract.DeprecatedCondition, bool) {
-	return accessor.AsList(w.deprecatedConditions.Or(nil), toDeprecatedCondition)
+	return accessor.AsList(bootstrapConfig.Usable(bootstrapConfigDeprecatedConditions, w.deprecatedConditions), toDeprecatedCondition)
 }
 
 // CertificatesExpiry is when the first certificate of a control plane machine expires.
@@ -229,7 +229,7 @@ func BootstrapConfigContractEqual(old, current *unstructured.Unstructured) bool 
 	return bootstrapConfig.Equal(old, current)
 }
 
-// CheckBootstrapConfigCRD says what keeps a CRD from being a BootstrapConfig, for each contract version that its labels declare.
+// CheckBootstrapConfigCRD says what keeps a CRD from being one of BootstrapConfig, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckBootstrapConfigCRD(crd *unstructured.Unstructured) []crdcheck.Finding {
 	return crdcheck.Check(bootstrapConfig.Spec(), crd)

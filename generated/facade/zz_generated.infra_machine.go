@@ -117,7 +117,7 @@ var infraMachine = accessor.NewKind(accessor.KindSpec{
 // InfraMachine is the server behind a Machine: what an infrastructure provider promises about the object that
 // Machine.spec.infrastructureRef points to.
 //
-// The zero value is a InfraMachine without any values.
+// The zero value has no values.
 type InfraMachine struct {
 	object          *unstructured.Unstructured
 	contractVersion contract.Version
@@ -142,8 +142,8 @@ type InfraMachine struct {
 // accessor.FieldErrors with every field that has an unusable value; those read as absent, all others are usable.
 // If the contract version is unknown it is an *accessor.UnknownVersionError, and all fields are absent.
 func WrapInfraMachine(obj *unstructured.Unstructured, version contract.Version) (InfraMachine, error) {
-	r, err := accessor.NewReader(infraMachine, obj, string(version))
-	if err != nil {
+	var r accessor.Reader
+	if err := r.Open(infraMachine, obj, string(version)); err != nil {
 		return InfraMachine{object: obj, contractVersion: version}, err
 	}
 	wrapped := InfraMachine{
@@ -234,7 +234,7 @@ func (w InfraMachine) Conditions() ([]contract.Condition, bool) {
 //
 // It is read from status.deprecated.v1beta1.conditions or status.conditions; the second result says whether there is a value.
 func (w InfraMachine) DeprecatedConditions() ([]contract.DeprecatedCondition, bool) {
-	return accessor.AsList(w.deprecatedConditions.Or(nil), toDeprecatedCondition)
+	return accessor.AsList(infraMachine.Usable(infraMachineDeprecatedConditions, w.deprecatedConditions), toDeprecatedCondition)
 }
 
 // ClusterName is the name of the Cluster that the object belongs to.
@@ -270,7 +270,7 @@ func InfraMachineContractEqual(old, current *unstructured.Unstructured) bool {
 	return infraMachine.Equal(old, current)
 }
 
-// CheckInfraMachineCRD says what keeps a CRD from being a InfraMachine, for each contract version that its labels declare.
+// CheckInfraMachineCRD says what keeps a CRD from being one of InfraMachine, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckInfraMachineCRD(crd *unstructured.Unstructured) []crdcheck.Finding {
 	return crdcheck.Check(infraMachine.Spec(), crd)

@@ -178,7 +178,7 @@ func sourceText(f Field) []string {
 }
 
 // getter is the signature and body of a getter, after its name and parentheses.
-func getter(f Field, pkg string) string {
+func getter(f Field, kind, pkg string) string {
 	typ, value := goType(f.Type, pkg), "w."+lowerFirst(f.Name)
 	switch {
 	case f.Presence:
@@ -187,6 +187,9 @@ func getter(f Field, pkg string) string {
 		return fmt.Sprintf("%s { return %s.Or(%s) }", typ, value, f.Default)
 	case isScalar(f.Type):
 		return fmt.Sprintf("(%s, bool) { return %s.Get() }", typ, value)
+	case f.Lenient:
+		usable := fmt.Sprintf("%s.Usable(%s%s, %s)", lowerFirst(kind), lowerFirst(kind), f.Name, value)
+		return fmt.Sprintf("(%s, bool) { return %s }", typ, convert(f.Type, usable))
 	default:
 		return fmt.Sprintf("(%s, bool) { return %s }", typ, convert(f.Type, value+".Or(nil)"))
 	}

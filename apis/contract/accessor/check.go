@@ -77,7 +77,7 @@ func checkMembers(m map[string]any, members []Member) *mismatch {
 			}
 			continue
 		}
-		if member.Required && v == "" {
+		if s, isString := v.(string); member.Required && isString && s == "" {
 			return &mismatch{path: "." + member.Key, expected: "a string that is not empty", found: describe(v)}
 		}
 		if bad := member.Type.check(v); bad != nil {

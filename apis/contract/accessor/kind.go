@@ -3,10 +3,7 @@
 
 package accessor
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // KindSpec is a contract kind as data: what facade-gen writes, and what everything else is worked out from.
 type KindSpec struct {
@@ -53,6 +50,8 @@ type FieldSpec struct {
 // Kind reads, prunes and compares objects of a contract kind. It is immutable and safe for concurrent use.
 type Kind struct {
 	spec KindSpec
+	// objects are the objects on the way to fields, parents before children.
+	objects []place
 	// places[version][field] are the places to look at, in order.
 	places [][][]place
 	// elsewhere[version][field] are the places where only other contract versions look.
@@ -63,11 +62,14 @@ type Kind struct {
 
 // place is a path, cut into what reading needs.
 type place struct {
-	// parent is shared between all places of a kind with equal parents, so that a reader recognises it by address.
-	parent *Path
+	// parent is an index in Kind.objects, or rootObject.
+	parent int
 	key    string
 	path   Path
 }
+
+// rootObject stands for the whole object where an index in Kind.objects is expected.
+const rootObject = -1
 
 // foreignPlace is a place of another contract version.
 type foreignPlace struct {
@@ -79,12 +81,11 @@ type foreignPlace struct {
 // code: the generator has checked the specification, NewKind doesn't do it again.
 func NewKind(spec KindSpec) *Kind {
 	k := &Kind{spec: spec}
-	parents := map[string]*Path{}
 	for version := range spec.Versions {
 		fields := make([][]place, len(spec.Fields))
 		for i := range spec.Fields {
 			for _, path := range spec.Fields[i].paths(version) {
-				fields[i] = append(fields[i], newPlace(path, parents))
+				fields[i] = append(fields[i], k.newPlace(path))
 			}
 		}
 		k.places = append(k.places, fields)
@@ -130,14 +131,22 @@ func (f *FieldSpec) paths(version int) []Path {
 	return paths
 }
 
-func newPlace(path Path, parents map[string]*Path) place {
+func (k *Kind) newPlace(path Path) place {
 	last := len(path) - 1
-	parent := path[:last:last]
-	id := strings.Join(parent, "\x00")
-	if parents[id] == nil {
-		parents[id] = &parent
+	return place{parent: k.objectIndex(path[:last]), key: path[last], path: path}
+}
+
+// objectIndex returns the index of the object at a path, after adding it and its parents if they are new.
+func (k *Kind) objectIndex(path Path) int {
+	if len(path) == 0 {
+		return rootObject
 	}
-	return place{parent: parents[id], key: path[last], path: path}
+	if i := slices.IndexFunc(k.objects, func(p place) bool { return p.path.Equal(path) }); i >= 0 {
+		return i
+	}
+	object := k.newPlace(slices.Clone(path))
+	k.objects = append(k.objects, object)
+	return len(k.objects) - 1
 }
 
 // foreignPlaces finds, for each field, where other versions look but this one doesn't, neither for this field nor

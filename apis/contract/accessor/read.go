@@ -27,33 +27,36 @@ func (v Value[T]) Or(def T) T {
 
 // Reader takes the contract fields out of one object under one contract version and collects what is wrong with
 // them. Each method takes the index of a field in KindSpec.Fields, whose type must be the one the method is for.
+// A Reader is for one goroutine.
 type Reader struct {
 	kind    *Kind
 	version int
 	root    map[string]any
 	errs    FieldErrors
 
-	// The parent object looked up last. Fields are grouped by parent in most contracts, so this saves half the walk.
-	parent    *Path
-	parentMap map[string]any
-	parentBad *mismatch
+	// seen are the objects met so far, by their index in Kind.objects; nil if there is none. Map lookups are nearly all
+	// that reading costs. An object with a higher index than fits is looked up each time.
+	seen  [maxSeen]map[string]any
+	known [maxSeen]bool
 }
 
-// NewReader starts reading. The error is an *UnknownVersionError, or FieldErrors if there is no object; with an
-// error, all fields of the returned Reader are absent.
-func NewReader(kind *Kind, obj *unstructured.Unstructured, version string) (Reader, error) {
-	index := kind.versionIndex(version)
-	if index < 0 {
-		return Reader{kind: kind}, &UnknownVersionError{Kind: kind.spec.Name, Version: version, Supported: kind.spec.Versions}
+const maxSeen = 12
+
+// Open starts reading an object. The error is an *UnknownVersionError, or FieldErrors if there is no object; with an
+// error, all fields are absent.
+func (r *Reader) Open(kind *Kind, obj *unstructured.Unstructured, version string) error {
+	r.kind, r.version = kind, kind.versionIndex(version)
+	if r.version < 0 {
+		r.version = 0
+		return &UnknownVersionError{Kind: kind.spec.Name, Version: version, Supported: kind.spec.Versions}
 	}
-	r := Reader{kind: kind, version: index}
 	if obj == nil {
-		return r, FieldErrors{{
+		return FieldErrors{{
 			Kind: kind.spec.Name, Path: ".", ContractVersion: version, Expected: "object", Found: "nothing",
 		}}
 	}
 	r.root = obj.Object
-	return r, nil
+	return nil
 }
 
 // Err returns FieldErrors if fields read so far have unusable values, else nil.
@@ -65,27 +68,64 @@ func (r *Reader) Err() error {
 }
 
 // String reads a field of type String.
-func (r *Reader) String(field int) Value[string] { return read(r, field, AsString) }
+func (r *Reader) String(field int) Value[string] {
+	v, found := r.usable(field)
+	value, _ := AsString(v)
+	return Value[string]{value, found}
+}
 
 // Bool reads a field of type Bool.
-func (r *Reader) Bool(field int) Value[bool] { return read(r, field, AsBool) }
+func (r *Reader) Bool(field int) Value[bool] {
+	v, found := r.usable(field)
+	value, _ := AsBool(v)
+	return Value[bool]{value, found}
+}
 
 // Int32 reads a field of type Int32.
-func (r *Reader) Int32(field int) Value[int32] { return read(r, field, AsInt32) }
+func (r *Reader) Int32(field int) Value[int32] {
+	v, found := r.usable(field)
+	value, _ := AsInt32(v)
+	return Value[int32]{value, found}
+}
 
 // Int64 reads a field of type Int64.
-func (r *Reader) Int64(field int) Value[int64] { return read(r, field, AsInt64) }
+func (r *Reader) Int64(field int) Value[int64] {
+	v, found := r.usable(field)
+	value, _ := AsInt64(v)
+	return Value[int64]{value, found}
+}
 
 // Time reads a field of type Time.
-func (r *Reader) Time(field int) Value[metav1.Time] { return read(r, field, AsTime) }
+func (r *Reader) Time(field int) Value[metav1.Time] {
+	v, found := r.usable(field)
+	value, _ := AsTime(v)
+	return Value[metav1.Time]{value, found}
+}
 
 // Duration reads a field of type Duration.
-func (r *Reader) Duration(field int) Value[metav1.Duration] { return read(r, field, AsDuration) }
+func (r *Reader) Duration(field int) Value[metav1.Duration] {
+	v, found := r.usable(field)
+	value, _ := AsDuration(v)
+	return Value[metav1.Duration]{value, found}
+}
 
 // Checked reads a field of any type without converting it, because that would allocate. The value has been checked:
-// converting it by the As function for its type succeeds.
+// converting it by the As function for its type succeeds. If the field is lenient the check is left to Kind.Usable.
 func (r *Reader) Checked(field int) Value[any] {
-	return read(r, field, func(v any) (any, bool) { return v, true })
+	if r.kind.spec.Fields[field].Lenient {
+		v, _, found, _ := r.find(field)
+		return Value[any]{v, found}
+	}
+	v, found := r.usable(field)
+	return Value[any]{v, found}
+}
+
+// Usable returns a value that Checked has read of a lenient field, or nil if it is absent or has the wrong type.
+func (k *Kind) Usable(field int, v Value[any]) any {
+	if v.present && k.spec.Fields[field].Type.check(v.value) == nil {
+		return v.value
+	}
+	return nil
 }
 
 // Present says whether a label or annotation exists, whatever its value.
@@ -94,17 +134,20 @@ func (r *Reader) Present(field int) bool {
 	return found
 }
 
-func read[T any](r *Reader, field int, as func(any) (T, bool)) Value[T] {
+// usable returns the value of a field if there is one and it has the type of the field. Otherwise, if the field isn't
+// just absent, it collects the error.
+//
+// None of the methods is generic, although it would save lines: the compiler doesn't see through generic functions of
+// another package and would put every Reader on the heap.
+func (r *Reader) usable(field int) (any, bool) {
 	v, at, found, bad := r.find(field)
 	if !found && bad == nil {
-		return Value[T]{}
+		return nil, false
 	}
 	spec := &r.kind.spec.Fields[field]
 	if found {
-		bad = spec.Type.check(v)
-		if bad == nil {
-			value, _ := as(v)
-			return Value[T]{value, true}
+		if bad = spec.Type.check(v); bad == nil {
+			return v, true
 		}
 		bad.under(at.path.rendered())
 	}
@@ -114,7 +157,7 @@ func read[T any](r *Reader, field int, as func(any) (T, bool)) Value[T] {
 			Path: bad.path, Expected: bad.expected, Found: bad.found,
 		})
 	}
-	return Value[T]{}
+	return nil, false
 }
 
 // find returns the value at the first place of the field that has one. The mismatch says that a parent of a place is
@@ -126,7 +169,7 @@ func (r *Reader) find(field int) (v any, at *place, found bool, bad *mismatch) {
 	places := r.kind.places[r.version][field]
 	for i := range places {
 		at = &places[i]
-		parent, bad := r.lookup(at.parent)
+		parent, bad := r.object(at.parent)
 		if bad != nil {
 			return nil, at, false, bad
 		}
@@ -137,39 +180,40 @@ func (r *Reader) find(field int) (v any, at *place, found bool, bad *mismatch) {
 	return nil, nil, false, nil
 }
 
-func (r *Reader) lookup(parent *Path) (map[string]any, *mismatch) {
-	if r.parent != parent {
-		r.parent = parent
-		r.parentMap, r.parentBad = descend(r.root, *parent)
+// object returns an object on the way to fields. One that is absent or null is nil, which reads like an empty one.
+func (r *Reader) object(index int) (map[string]any, *mismatch) {
+	if index == rootObject {
+		return r.root, nil
 	}
-	if r.parentBad == nil {
-		return r.parentMap, nil
+	if index < maxSeen && r.known[index] {
+		return r.seen[index], nil
 	}
-	return nil, &mismatch{r.parentBad.path, r.parentBad.expected, r.parentBad.found}
+	object, bad := r.enter(index)
+	if index < maxSeen && bad == nil {
+		r.seen[index], r.known[index] = object, true
+	}
+	return object, bad
 }
 
-// descend follows a path of objects. A parent that is absent or null is an empty object, by §2 of the accessor rules
-// in the package documentation.
-func descend(at map[string]any, path Path) (map[string]any, *mismatch) {
-	for i, key := range path {
-		v := at[key]
-		if v == nil {
-			return nil, nil
-		}
-		next, isObject := v.(map[string]any)
-		if !isObject {
-			return nil, &mismatch{path: path[:i+1].rendered(), expected: "object", found: describe(v)}
-		}
-		at = next
+func (r *Reader) enter(index int) (map[string]any, *mismatch) {
+	this := &r.kind.objects[index]
+	parent, bad := r.object(this.parent)
+	v := parent[this.key]
+	if bad != nil || v == nil {
+		return nil, bad
 	}
-	return at, nil
+	object, isObject := v.(map[string]any)
+	if !isObject {
+		return nil, &mismatch{path: this.path.rendered(), expected: "object", found: describe(v)}
+	}
+	return object, nil
 }
 
 // Findings lists the fields that have no value under the given contract version, but have one where only another
 // version looks. An object or version that can't be read gives no findings: reading it gives the error.
 func (k *Kind) Findings(obj *unstructured.Unstructured, version string) []Finding {
-	r, err := NewReader(k, obj, version)
-	if err != nil {
+	var r Reader
+	if err := r.Open(k, obj, version); err != nil {
 		return nil
 	}
 	var findings []Finding
@@ -182,7 +226,7 @@ func (k *Kind) Findings(obj *unstructured.Unstructured, version string) []Findin
 			continue
 		}
 		for i := range foreign {
-			parent, bad := r.lookup(foreign[i].parent)
+			parent, bad := r.object(foreign[i].parent)
 			if bad != nil || parent[foreign[i].key] == nil {
 				continue
 			}
