@@ -38,7 +38,7 @@ func startGuard(dir, kubeconfig string) (*guard, error) {
 	if err := os.Mkdir(filepath.Join(dir, "pids"), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of process ids: %w", err)
 	}
-	// Deliberately without a context: the guard has to outlive everything else.
+	//nolint:noctx // the guard has to outlive everything else
 	command := exec.Command("/bin/sh", "-c", guardScript, "machinist-environment-guard", dir, kubeconfig)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Dir = "/"

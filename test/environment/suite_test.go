@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/machinist-dev/machinist/test/environment"
+	"github.com/machinist-dev/machinist/test/environment/suite"
 )
 
 // victimVariable makes the test binary a process that starts an environment, prints its folder and waits to be killed.
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(filepath.Dir(env.KubeconfigPath))
+		fmt.Fprintln(os.Stdout, filepath.Dir(env.KubeconfigPath))
 		select {}
 	}
 	os.Exit(m.Run())
@@ -35,5 +36,6 @@ func TestEnvironment(t *testing.T) {
 	// Other suites run at the same time; the specs that look for leftovers must not find theirs.
 	t.Setenv("TMPDIR", t.TempDir())
 	RegisterFailHandler(Fail)
+	suite.SetDefaults()
 	RunSpecs(t, "Environment")
 }

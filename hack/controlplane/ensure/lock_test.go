@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		if _, err := acquire(context.Background(), path, reporter{os.Stderr}); err != nil {
 			panic(err)
 		}
-		os.Stdout.WriteString("held\n")
+		fmt.Fprintln(os.Stdout, "held")
 		select {}
 	}
 	os.Exit(m.Run())
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 // holdLock starts another process that holds the lock.
 func holdLock(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
-	holder := exec.Command(os.Args[0])
+	holder := exec.CommandContext(t.Context(), os.Args[0])
 	holder.Env = append(os.Environ(), lockHolderVariable+"="+path)
 	output, err := holder.StdoutPipe()
 	if err != nil {

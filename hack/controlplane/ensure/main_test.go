@@ -246,6 +246,7 @@ func TestMistakesAreExplained(t *testing.T) {
 
 // waitForFile returns when path exists, and fails the test if that takes too long.
 func waitForFile(t *testing.T, path string) {
+	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	deadline := time.After(20 * time.Second)
