@@ -3,6 +3,10 @@
 
 package v1beta2
 
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
 // Finalizers of this group. The object stays until the controller that owns the finalizer has cleaned up and taken
 // it off; taking it off by hand leaves behind whatever had not been cleaned up yet.
 const (
@@ -110,3 +114,7 @@ const (
 	// TemplateClonedFromGroupKindAnnotation is the kind and group of that template, as Kind.group.
 	TemplateClonedFromGroupKindAnnotation = "cluster.x-k8s.io/cloned-from-groupkind"
 )
+
+// ClusterSecretType is the type of Secrets that the controllers of a Cluster make, such as the one with its kubeconfig. A
+// Secret of another type was brought by a user and is left as it is.
+const ClusterSecretType corev1.SecretType = "cluster.x-k8s.io/secret" //nolint:gosec // the name of a type, not a secret

@@ -1,0 +1,117 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package peers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// crdFiles are the names of the files that hold the CustomResourceDefinition of a kind, here and in Cluster API.
+var crdFiles = map[string]string{
+	"Cluster":          "cluster.x-k8s.io_clusters.yaml",
+	"Machine":          "cluster.x-k8s.io_machines.yaml",
+	"MachineDrainRule": "cluster.x-k8s.io_machinedrainrules.yaml",
+}
+
+func ourCRD(t *testing.T, kind string) map[string]any {
+	t.Helper()
+	return readCRD(t, filepath.Join("..", "..", "config", "crd", "bases", crdFiles[kind]))
+}
+
+func theirCRD(t *testing.T, kind string) map[string]any {
+	t.Helper()
+	folder, err := clusterAPIFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readCRD(t, filepath.Join(folder, "core", "config", "crd", "bases", crdFiles[kind]))
+}
+
+// theirSchema is Cluster API's schema of a kind in version v1beta2.
+func theirSchema(t *testing.T, kind string) map[string]any {
+	t.Helper()
+	spec := theirCRD(t, kind)["spec"].(map[string]any)
+	version := byName(spec["versions"].([]any))["v1beta2"].(map[string]any)
+	return version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
+}
+
+func readCRD(t *testing.T, file string) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := map[string]any{}
+	if err := yaml.UnmarshalStrict(data, &crd); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return crd
+}
+
+// clusterAPIFolder is the source of the Cluster API release whose types go.mod requires. The types are a module of their
+// own, without the CustomResourceDefinitions; those are in the main module of the same version, which is downloaded into
+// the module cache without being required: nothing of it is compiled.
+var clusterAPIFolder = sync.OnceValues(func() (string, error) {
+	version, err := goCommand("list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/cluster-api/api")
+	if err != nil {
+		return "", err
+	}
+	downloaded, err := goCommand("mod", "download", "-json", "sigs.k8s.io/cluster-api@"+strings.TrimSpace(version))
+	if err != nil {
+		return "", err
+	}
+	module := struct{ Dir string }{}
+	if err := json.Unmarshal([]byte(downloaded), &module); err != nil {
+		return "", err
+	}
+	return module.Dir, nil
+})
+
+func goCommand(args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	command := exec.Command("go", args...)
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s%s", command, err, &stdout, &stderr)
+	}
+	return stdout.String(), nil
+}
+
+// schemaPaths lists the properties of a schema, in the form of collectPaths. What has no properties of its own
+// (maps, metadata) is one path.
+func schemaPaths(schema map[string]any, path string) []string {
+	if items, ok := schema["items"].(map[string]any); ok {
+		return schemaPaths(items, path+"[]")
+	}
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok {
+		return []string{path}
+	}
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		paths = append(paths, schemaPaths(properties[name].(map[string]any), path+"."+name)...)
+	}
+	return paths
+}
+
+// byName turns a list of objects with a name into a map.
+func byName(list []any) map[string]any {
+	byName := map[string]any{}
+	for _, element := range list {
+		byName[element.(map[string]any)["name"].(string)] = element
+	}
+	return byName
+}
