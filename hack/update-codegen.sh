@@ -62,5 +62,3 @@ tool informer-gen \
   --output-dir generated/informers \
   --output-pkg "${clients}/informers" \
   "${api}"
-
-# facade-gen: generated/facade and generated/facadetest from apis/contract go here; they need nothing from above.
