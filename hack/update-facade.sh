@@ -12,3 +12,7 @@ facade_gen() { go run ./hack/facadegen/cmd/facade-gen "$@"; }
 rm -rf generated/facade generated/facadetest
 facade_gen facade:headerFile=hack/boilerplate.go.txt,table=../docs/contract.md \
   paths=./apis/contract output:dir=generated
+
+rm -rf examples/contract/facade examples/contract/facadetest
+facade_gen facade:headerFile=hack/boilerplate.go.txt \
+  paths=./examples/contract/loadbalancer output:dir=examples/contract

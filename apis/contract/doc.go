@@ -14,6 +14,6 @@
 // unrelated, although both may be called v1beta1. Which one goes with which is declared by labels on the CRD, see
 // Resolve.
 //
-// Next to apimachinery this package imports the pluralisation library flect, which has no dependencies of its own:
-// the contract finds CRDs by a plural that is defined by that library's rules.
+// Next to apimachinery the packages here import the pluralisation library flect, which has no dependencies of its own:
+// CRDs are found by a plural that is defined by the rules of that library.
 package contract

@@ -3,18 +3,12 @@
 
 package contract
 
-import (
-	"strings"
-
-	"github.com/gobuffalo/flect"
-
-	"github.com/machinist-dev/machinist/apis/contract/accessor"
-)
+import "github.com/machinist-dev/machinist/apis/contract/accessor"
 
 // LabelPrefix, followed by a contract version, is the label of a CRD that declares the contract version.
 const LabelPrefix = "cluster.x-k8s.io/"
 
-// Version is a contract version, newest first in the list of versions.
+// Version is a contract version: a generation of the contract.
 //
 // +contract:versions=v1beta2;v1beta1
 // +contract:labelPrefix=cluster.x-k8s.io/
@@ -63,5 +57,5 @@ func ContractVersionOf(labels map[string]string, apiVersion string) (Version, bo
 
 // CRDName returns the name that a CRD must have to be found from a reference, which has only group and kind.
 func CRDName(group, kind string) string {
-	return flect.Pluralize(strings.ToLower(kind)) + "." + group
+	return accessor.CRDName(group, kind)
 }

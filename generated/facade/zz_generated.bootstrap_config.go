@@ -6,11 +6,12 @@
 package facade
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/machinist-dev/machinist/apis/contract"
 	"github.com/machinist-dev/machinist/apis/contract/accessor"
 	"github.com/machinist-dev/machinist/apis/contract/crdcheck"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // The fields of BootstrapConfig, as indexes of its specification.

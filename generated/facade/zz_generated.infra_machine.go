@@ -6,10 +6,11 @@
 package facade
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/machinist-dev/machinist/apis/contract"
 	"github.com/machinist-dev/machinist/apis/contract/accessor"
 	"github.com/machinist-dev/machinist/apis/contract/crdcheck"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // The fields of InfraMachine, as indexes of its specification.

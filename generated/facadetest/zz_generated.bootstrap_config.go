@@ -6,11 +6,13 @@
 package facadetest
 
 import (
-	"github.com/machinist-dev/machinist/apis/contract"
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"time"
+
+	"github.com/machinist-dev/machinist/apis/contract"
 )
 
 // BootstrapConfigBuilder builds objects that follow the contract of BootstrapConfig. It is immutable.

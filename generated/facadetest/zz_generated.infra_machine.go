@@ -6,9 +6,10 @@
 package facadetest
 
 import (
-	"github.com/machinist-dev/machinist/apis/contract"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/machinist-dev/machinist/apis/contract"
 )
 
 // InfraMachineBuilder builds objects that follow the contract of InfraMachine. It is immutable.

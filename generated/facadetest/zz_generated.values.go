@@ -7,10 +7,12 @@ package facadetest
 
 import (
 	"fmt"
-	"github.com/machinist-dev/machinist/apis/contract"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"maps"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/machinist-dev/machinist/apis/contract"
 )
 
 // set writes a JSON value, through parents that are no objects too: a test may have put them there.

@@ -143,10 +143,18 @@ func (s *source) checkAttached(files []*ast.File) {
 	for _, file := range files {
 		for _, group := range file.Comments {
 			for _, comment := range group.List {
-				if strings.HasPrefix(markerText(comment), "+"+markerPrefix) && !s.seen[comment] {
-					s.errorf(comment, "marker %s: belongs to nothing: it has to be in the doc comment of the version type, of a contract kind, of one of its fields, or of a field of a struct that they use",
-						markerText(comment))
+				text := markerText(comment)
+				if !strings.HasPrefix(text, "+"+markerPrefix) || s.seen[comment] {
+					continue
 				}
+				onType, _ := lookupMarker(text, markers.DescribesType)
+				onField, _ := lookupMarker(text, markers.DescribesField)
+				if onType == nil && onField == nil {
+					s.errorf(comment, "unknown marker %s: see facade-gen -www for the markers there are", text)
+					continue
+				}
+				s.errorf(comment, "marker %s: belongs to nothing: it has to be in the doc comment of the version type, "+
+					"of a contract kind, of one of its fields, or of a field of a struct that they use", text)
 			}
 		}
 	}

@@ -30,19 +30,6 @@ var _ genall.Generator = Generator{}
 // RegisterMarkers adds the markers of contract packages to a registry.
 func (Generator) RegisterMarkers(into *markers.Registry) error { return registerMarkers(into) }
 
-// Help describes the options.
-func (Generator) Help() *markers.DefinitionHelp {
-	return &markers.DefinitionHelp{
-		Category:     "",
-		DetailedHelp: markers.DetailedHelp{Summary: "generates accessors, builders for tests and documentation from a contract package."},
-		FieldHelp: map[string]markers.DetailedHelp{
-			"HeaderFile": {Summary: "names a file with text to put before generated code, usually a licence."},
-			"Package":    {Summary: "is the name of the generated package and of its folder; facade by default."},
-			"Table":      {Summary: "is the file for the documentation, relative to the output folder; contract.md by default."},
-		},
-	}
-}
-
 // Generate parses the packages and writes the files. There must be one package with a contract among them. What is wrong
 // in its source is attached to the package, to be printed with its position, and nothing is written.
 func (g Generator) Generate(ctx *genall.GenerationContext) error {

@@ -4,6 +4,8 @@
 package facadegen
 
 import (
+	"fmt"
+	"io"
 	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/markers"
@@ -53,18 +55,22 @@ type marker struct {
 	details string
 	// versioned markers may be given once per contract version, as +name:version=value.
 	versioned bool
-	fields    map[string]markers.DetailedHelp
+	// argument shows what comes after the name.
+	argument string
+	fields   []argumentHelp
 }
+
+type argumentHelp struct{ name, summary string }
 
 // markerList holds every marker there is. What is not in it is an error in a contract.
 var markerList = []marker{
 	{
-		name: markerVersions, target: markers.DescribesType, value: []string(nil),
+		name: markerVersions, target: markers.DescribesType, value: []string(nil), argument: "=<version>;<version>…",
 		summary: "lists the contract versions, newest first.",
 		details: "It stands on a string type, which becomes the type of contract versions. For each version the package has a constant of that type.",
 	},
 	{
-		name: markerLabelPrefix, target: markers.DescribesType, value: "",
+		name: markerLabelPrefix, target: markers.DescribesType, value: "", argument: "=<prefix>",
 		summary: "is the prefix of the labels by which a CRD declares contract versions.",
 		details: "It stands beside versions. The label is the prefix followed by the contract version, its value lists the API versions of the CRD that implement it, joined by underscores.",
 	},
@@ -73,30 +79,30 @@ var markerList = []marker{
 		summary: "makes a struct a contract kind, and each of its fields a promise.",
 	},
 	{
-		name: markerCRD, target: markers.DescribesType, value: crdRules{},
+		name: markerCRD, target: markers.DescribesType, value: crdRules{}, argument: ":scope=<scope>,statusSubresource=<bool>,pluralName=<bool>",
 		summary: "says what a CRD of the kind must be like beyond its fields.",
-		fields: map[string]markers.DetailedHelp{
-			"Scope":             {Summary: "is Namespaced or Cluster; without it either will do."},
-			"StatusSubresource": {Summary: "demands the status subresource."},
-			"PluralName":        {Summary: "demands the name <plural of the lower-case kind>.<group>."},
+		fields: []argumentHelp{
+			{"scope", "is Namespaced or Cluster; without it either will do."},
+			{"statusSubresource", "demands the status subresource."},
+			{"pluralName", "demands the name <plural of the lower-case kind>.<group>."},
 		},
 	},
 	{
-		name: markerPath, target: markers.DescribesField, value: markers.RawArguments(nil), versioned: true,
+		name: markerPath, target: markers.DescribesField, value: markers.RawArguments(nil), versioned: true, argument: "[:<version>]=<path>[;<path>…]",
 		summary: "says where the field is in the object.",
 		details: "+contract:path=spec.a for all contract versions, +contract:path:v1=spec.a for one; the latter wins. Several places are separated by semicolons and read in that order; the first one with a value counts. A version that doesn't have the field gets a dash.",
 	},
 	{
-		name: markerHome, target: markers.DescribesField, value: markers.RawArguments(nil), versioned: true,
+		name: markerHome, target: markers.DescribesField, value: markers.RawArguments(nil), versioned: true, argument: "[:<version>]=<path>",
 		summary: "says which of several places a provider writes, if it isn't the first.",
 		details: "Setters of the test package write there. It takes a version like path.",
 	},
 	{
-		name: markerLabel, target: markers.DescribesField, value: "",
+		name: markerLabel, target: markers.DescribesField, value: "", argument: "=<key>",
 		summary: "says that the field is the value of this label, whatever the contract version.",
 	},
 	{
-		name: markerAnnotation, target: markers.DescribesField, value: "",
+		name: markerAnnotation, target: markers.DescribesField, value: "", argument: "=<key>",
 		summary: "says that the field is the value of this annotation, whatever the contract version.",
 	},
 	{
@@ -104,11 +110,11 @@ var markerList = []marker{
 		summary: "makes a boolean field say whether the label or annotation exists, whatever its value.",
 	},
 	{
-		name: markerWriter, target: markers.DescribesField, value: markers.RawArguments(nil),
+		name: markerWriter, target: markers.DescribesField, value: markers.RawArguments(nil), argument: "=<text>",
 		summary: "says who sets the field, for the documentation.",
 	},
 	{
-		name: markerDefault, target: markers.DescribesField, value: markers.RawArguments(nil),
+		name: markerDefault, target: markers.DescribesField, value: markers.RawArguments(nil), argument: "=<value>",
 		summary: "is the value of the field if it is absent or unusable; its getter then returns only a value.",
 		details: "For fields of type string, bool, int32 and int64. A string is written without quotes.",
 	},
@@ -125,7 +131,7 @@ var markerList = []marker{
 		summary: "reads a value of the wrong type as no value, without an error.",
 	},
 	{
-		name: markerSharesPathWith, target: markers.DescribesField, value: []string(nil),
+		name: markerSharesPathWith, target: markers.DescribesField, value: []string(nil), argument: "=<field>[;<field>…]",
 		summary: "names other fields that are read from one of the same places on purpose.",
 		details: "Without it, two fields at one place are an error. It stands on one of the two.",
 	},
@@ -134,11 +140,11 @@ var markerList = []marker{
 		summary: "ignores elements of a list of structs that are no objects; otherwise they are an error.",
 	},
 	{
-		name: markerAbsentIf, target: markers.DescribesField, value: []string(nil),
+		name: markerAbsentIf, target: markers.DescribesField, value: []string(nil), argument: "=null[;empty]",
 		summary: "lists values that stand for no value: null, empty (an empty string).",
 	},
 	{
-		name: markerEnum, target: markers.DescribesField, value: []string(nil),
+		name: markerEnum, target: markers.DescribesField, value: []string(nil), argument: "=<value>;<value>…",
 		summary: "lists the values that a string may have.",
 	},
 }
@@ -156,7 +162,6 @@ func registerMarkers(into *markers.Registry) error {
 		into.AddHelp(definition, &markers.DefinitionHelp{
 			Category:     "contract",
 			DetailedHelp: markers.DetailedHelp{Summary: m.summary, Details: m.details},
-			FieldHelp:    m.fields,
 		})
 	}
 	return nil
@@ -178,4 +183,30 @@ func lookupMarker(text string, target markers.TargetType) (m *marker, version st
 		}
 	}
 	return nil, ""
+}
+
+// DescribeMarkers prints the markers of contract packages: at level 1 what they are for, from level 2 with their
+// arguments, from level 3 with details.
+func DescribeMarkers(out io.Writer, level int) error {
+	var text strings.Builder
+	for _, target := range []markers.TargetType{markers.DescribesType, markers.DescribesField} {
+		fmt.Fprintf(&text, "On a %s:\n\n", target)
+		for _, m := range markerList {
+			if m.target != target {
+				continue
+			}
+			fmt.Fprintf(&text, "  +%s%s\n      %s\n", m.name, m.argument, m.summary)
+			for _, field := range m.fields {
+				if level > 1 {
+					fmt.Fprintf(&text, "      %s %s\n", field.name, field.summary)
+				}
+			}
+			if level > 2 && m.details != "" {
+				fmt.Fprintf(&text, "      %s\n", m.details)
+			}
+			text.WriteString("\n")
+		}
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
 }

@@ -16,8 +16,6 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 )
 
-const metav1Path = "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 // supportedTypes ends the message about a type that isn't.
 const supportedTypes = "supported are string, bool, int32, int64, metav1.Time, metav1.Duration, []string, map[string]string, " +
 	"structs of the package and lists of them"

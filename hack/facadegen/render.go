@@ -56,7 +56,7 @@ func RenderFacade(c *Contract, opts Options) ([]File, error) {
 		files = append(files, outputFile{"zz_generated." + snake(kind.Name) + ".go", "facade_kind.go.tmpl", data})
 	}
 	if len(c.Structs) > 0 {
-		data.Imports = []string{quote(c.ImportPath), quote(accessorPath)}
+		data.Imports = facadeValuesImports(c)
 		files = append(files, outputFile{"zz_generated.values.go", "facade_values.go.tmpl", data})
 	}
 	return renderAll(files)

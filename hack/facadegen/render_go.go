@@ -13,16 +13,6 @@ import (
 	"unicode"
 )
 
-// The packages that generated code imports, next to the contract.
-const (
-	accessorPath     = "github.com/machinist-dev/machinist/apis/contract/accessor"
-	crdcheckPath     = "github.com/machinist-dev/machinist/apis/contract/crdcheck"
-	unstructuredPath = "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	schemaPath       = "k8s.io/apimachinery/pkg/runtime/schema"
-)
-
-const metav1Import = `metav1 "` + metav1Path + `"`
-
 // templateFuncs turn parts of the model into Go source and Markdown.
 var templateFuncs = template.FuncMap{
 	"lower":       lowerFirst,
@@ -267,35 +257,3 @@ func notEmpty(t Type, value string) string {
 }
 
 func pathArgs(path string) string { return quoteAll(strings.Split(path, ".")) }
-
-func facadeKindImports(c *Contract, kind Kind) []string {
-	imports := []string{quote(c.ImportPath), quote(accessorPath), quote(crdcheckPath), quote(unstructuredPath)}
-	for _, f := range kind.Fields {
-		if f.Type.Kind == "Time" || f.Type.Kind == "Duration" {
-			return append([]string{metav1Import}, imports...)
-		}
-	}
-	return imports
-}
-
-func testKindImports(c *Contract, kind Kind) []string {
-	imports := append(facadeKindImports(c, kind), quote(schemaPath))
-	if slices.ContainsFunc(kind.Fields, func(f Field) bool { return f.Type.Kind == "Time" }) {
-		imports = append(imports, quote("time"))
-	}
-	return slices.DeleteFunc(imports, func(s string) bool { return s == quote(accessorPath) || s == quote(crdcheckPath) })
-}
-
-func testValuesImports(data templateData) []string {
-	imports := []string{quote("fmt")}
-	if data.HasLabels || data.HasAnnotations {
-		imports = append(imports, quote("maps"))
-	}
-	for _, s := range data.Contract.Structs {
-		if slices.ContainsFunc(s.Members, func(m Member) bool { return m.Type.Kind == "Time" }) {
-			imports = append(imports, quote("time"))
-			break
-		}
-	}
-	return append(imports, quote(unstructuredPath), quote(data.Contract.ImportPath))
-}

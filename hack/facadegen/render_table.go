@@ -50,16 +50,23 @@ func typeText(t Type) string {
 
 func structLink(name string) string { return "[" + name + "](#" + strings.ToLower(name) + ")" }
 
-func pathCells(f Field) []string {
-	cells := make([]string, len(f.Paths))
-	for version, paths := range f.Paths {
-		quoted := make([]string, len(paths))
-		for i, path := range paths {
-			quoted[i] = "`" + path + "`"
-		}
-		cells[version] = strings.Join(quoted, ", else ")
-		if len(paths) == 0 {
+// pathCells are the places of a field, per contract version. Where there are several, the one that is written is
+// named too, unless it is the first.
+func pathCells(f Field, c *Contract) []string {
+	cells := make([]string, len(c.Versions))
+	for version := range c.Versions {
+		switch {
+		case f.Label != "":
+			cells[version] = "label `" + f.Label + "`"
+		case f.Annotation != "":
+			cells[version] = "annotation `" + f.Annotation + "`"
+		case len(f.Paths[version]) == 0:
 			cells[version] = "–"
+		default:
+			cells[version] = "`" + strings.Join(f.Paths[version], "`, else `") + "`"
+			if home := f.Home[version]; home != f.Paths[version][0] {
+				cells[version] += "; written to `" + home + "`"
+			}
 		}
 	}
 	return cells
@@ -75,6 +82,9 @@ func fieldRules(f Field) string {
 	}
 	if f.Default != "" {
 		rules = append(rules, "default `"+f.Default+"`")
+	}
+	if f.Presence {
+		rules = append(rules, "true if present")
 	}
 	if f.Lenient {
 		rules = append(rules, "a wrong type reads as absent")

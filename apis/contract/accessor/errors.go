@@ -6,6 +6,7 @@ package accessor
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -89,10 +90,10 @@ type Finding struct {
 	FoundPath, FoundContractVersion string
 }
 
-// String is a sentence for a condition message.
+// String says it in a form that fits into a condition message.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s is not set, as contract version %s requires, but %s of contract version %s is",
-		f.Path, f.ContractVersion, f.FoundPath, f.FoundContractVersion)
+	return fmt.Sprintf("%s is not at %s, where contract version %s has it, but at %s, where contract version %s has it",
+		f.Field, f.Path, f.ContractVersion, f.FoundPath, f.FoundContractVersion)
 }
 
 // mismatch is an unusable value before it is known which field and contract version it belongs to.
@@ -122,8 +123,10 @@ func describe(v any) string {
 		return fmt.Sprintf("string %q", v)
 	case bool:
 		return fmt.Sprintf("boolean %t", v)
-	case int64, float64:
-		return fmt.Sprintf("number %v", v)
+	case int64:
+		return fmt.Sprintf("number %d", v)
+	case float64:
+		return "number " + describeFloat(v)
 	case map[string]any:
 		return "object"
 	case []any:
@@ -131,4 +134,13 @@ func describe(v any) string {
 	default:
 		return fmt.Sprintf("Go value of type %T, which is no JSON value", v)
 	}
+}
+
+// describeFloat keeps the point of a number that has no fraction: 1.0 is found where an integer is expected.
+func describeFloat(v float64) string {
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".eIN") {
+		text += ".0"
+	}
+	return text
 }

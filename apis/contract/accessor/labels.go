@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gobuffalo/flect"
 	"k8s.io/apimachinery/pkg/version"
 )
 
@@ -57,4 +58,10 @@ func (e *NoContractError) Error() string {
 	return fmt.Sprintf("no contract version is declared: the labels %s are missing or empty; "+
 		"set the label of the contract version that the CRD implements to the API versions that implement it, joined by %q",
 		strings.Join(labels, " and "), APIVersionSeparator)
+}
+
+// CRDName returns the name of the CRD of a kind, where nothing but group and kind is known: the plural of the kind in
+// lower case, by the rules of English in the library flect, and the group. A CRD with another plural isn't found by it.
+func CRDName(group, kind string) string {
+	return flect.Pluralize(strings.ToLower(kind)) + "." + group
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gobuffalo/flect"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/version"
 
@@ -54,7 +53,7 @@ func (c *checker) checkWhole() {
 	if rules.Scope != "" && d.scope != rules.Scope {
 		c.findings = append(c.findings, Finding{Code: Scope, Message: fmt.Sprintf("the scope is %q, expected %s", d.scope, rules.Scope)})
 	}
-	if want := flect.Pluralize(strings.ToLower(d.kind)) + "." + d.group; rules.PluralName && d.name != want {
+	if want := accessor.CRDName(d.group, d.kind); rules.PluralName && d.name != want {
 		c.findings = append(c.findings, Finding{Code: CRDName, Message: fmt.Sprintf("the name is %s, expected %s: readers find the CRD by it", d.name, want)})
 	}
 }

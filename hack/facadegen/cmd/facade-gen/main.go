@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-tools/pkg/genall"
-	"sigs.k8s.io/controller-tools/pkg/genall/help"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
 	"github.com/machinist-dev/machinist/hack/facadegen"
@@ -22,9 +22,18 @@ import (
 const usage = `facade-gen generates accessors, builders for tests and documentation from a contract package.
 
 Usage:
-  facade-gen [facade[:headerFile=<file>,package=<name>,table=<file>]] paths=<packages> output:dir=<folder>
+  facade-gen [facade[:<argument>=<value>,...]] paths=<packages> output:dir=<folder>
+  facade-gen -www
 
-Options (as with controller-gen):
+Options, in the syntax of controller-gen:
+  facade               the generator; needed only for its arguments:
+      headerFile=<file>    text to put before generated code, usually a licence
+      package=<name>       the generated package and its folder; facade by default
+      table=<file>         the documentation, relative to the output folder; contract.md by default
+  paths=<packages>     the contract package, for example ./apis/contract; packages without a contract are ignored
+  output:dir=<folder>  where to write; output:none checks the contract and writes nothing
+
+Flags:
 `
 
 func main() {
@@ -35,54 +44,38 @@ func main() {
 }
 
 func run(args []string, out, errOut io.Writer) error {
-	registry, err := newOptions()
-	if err != nil {
-		return err
-	}
 	flags := pflag.NewFlagSet("facade-gen", pflag.ContinueOnError)
 	flags.SetOutput(errOut)
-	which := flags.CountP("which-markers", "w", "print the markers of contract packages (-ww and -www for more)")
-	flags.Usage = func() {
-		fmt.Fprint(errOut, usage)
-		printMarkers(errOut, registry, 2)
-		fmt.Fprintln(errOut, flags.FlagUsages())
-	}
-	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	which := flags.CountP("which-markers", "w", "print the markers of contract packages (-ww with arguments, -www with details)")
+	flags.Usage = func() { fmt.Fprint(errOut, usage, flags.FlagUsages()) }
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return nil
+		}
 		return err
 	}
 	if *which > 0 {
-		contractMarkers := &markers.Registry{}
-		if err := (facadegen.Generator{}).RegisterMarkers(contractMarkers); err != nil {
-			return err
-		}
-		printMarkers(out, contractMarkers, *which)
-		return nil
+		return facadegen.DescribeMarkers(out, *which)
 	}
-	return generate(registry, flags.Args(), errOut)
+	return generate(flags.Args(), errOut)
 }
 
-// generate runs the generator with options in the syntax of controller-gen.
-func generate(registry *markers.Registry, options []string, errOut io.Writer) error {
-	has := func(prefix string) bool {
-		for _, option := range options {
-			if option == prefix || strings.HasPrefix(option, prefix+":") || strings.HasPrefix(option, prefix+"=") {
-				return true
-			}
-		}
-		return false
+func generate(options []string, errOut io.Writer) error {
+	given := func(name string) bool {
+		return slices.ContainsFunc(options, func(option string) bool {
+			rest, isOption := strings.CutPrefix(option, name)
+			return isOption && (rest == "" || rest[0] == ':' || rest[0] == '=')
+		})
 	}
-	for _, option := range options {
-		if option == "" {
-			return errors.New("an option is empty")
-		}
+	if slices.Contains(options, "") || !given("paths") || !given("output") {
+		return errors.New("paths=<packages> and output:dir=<folder> are needed, see facade-gen --help")
 	}
-	if !has("paths") || !has("output") {
-		return errors.New("options paths=<packages> and output:dir=<folder> are needed; facade-gen --help explains them")
-	}
-	if !has("facade") {
+	if !given("facade") {
 		options = append(options, "facade")
+	}
+	registry, err := optionsRegistry()
+	if err != nil {
+		return err
 	}
 	runtime, err := genall.FromOptions(registry, options)
 	if err != nil {
@@ -90,69 +83,22 @@ func generate(registry *markers.Registry, options []string, errOut io.Writer) er
 	}
 	runtime.ErrorWriter = errOut
 	if failed := runtime.Run(); failed {
-		return errors.New("the contract has errors, nothing was generated")
+		return errors.New("nothing was generated, because of the errors above")
 	}
 	return nil
 }
 
-// newOptions registers what may stand on the command line.
-func newOptions() (*markers.Registry, error) {
+// optionsRegistry has what may stand on the command line.
+func optionsRegistry() (*markers.Registry, error) {
 	registry := &markers.Registry{}
-	generator := facadegen.Generator{}
-	options := []struct {
-		name string
-		rule any
-		help *markers.DefinitionHelp
-	}{
-		{"facade", generator, generator.Help()},
-		{"output:dir", genall.OutputToDirectory(""), genall.OutputToDirectory("").Help()},
-		{"output:stdout", genall.OutputToStdout, genall.OutputToStdout.Help()},
-		{"output:none", genall.OutputToNothing, genall.OutputToNothing.Help()},
-	}
-	for _, option := range options {
-		definition, err := markers.MakeDefinition(option.name, markers.DescribesPackage, option.rule)
-		if err != nil {
+	for name, option := range map[string]any{
+		"facade":      facadegen.Generator{},
+		"output:dir":  genall.OutputToDirectory(""),
+		"output:none": genall.OutputToNothing,
+	} {
+		if err := registry.Define(name, markers.DescribesPackage, option); err != nil {
 			return nil, err
 		}
-		if err := registry.Register(definition); err != nil {
-			return nil, err
-		}
-		registry.AddHelp(definition, option.help)
 	}
 	return registry, genall.RegisterOptionsMarkers(registry)
-}
-
-// printMarkers prints a registry: names, from level 2 with arguments, from level 3 with details.
-func printMarkers(out io.Writer, registry *markers.Registry, level int) {
-	for _, category := range help.ByCategory(registry, help.SortByOption) {
-		for _, marker := range category.Markers {
-			fmt.Fprintf(out, "  +%s%s  (%s)\n      %s\n", marker.Name, arguments(marker), marker.Target, marker.Summary)
-			if level > 1 {
-				for _, field := range marker.Fields {
-					if field.Name != "" {
-						fmt.Fprintf(out, "      %s: %s %s\n", field.Name, field.TypeString(), field.Summary)
-					}
-				}
-			}
-			if level > 2 && marker.Details != "" {
-				fmt.Fprintf(out, "      %s\n", marker.Details)
-			}
-		}
-	}
-	fmt.Fprintln(out)
-}
-
-// arguments shows how a marker is written.
-func arguments(marker help.MarkerDoc) string {
-	if marker.Empty() {
-		return ""
-	}
-	if marker.AnonymousField() {
-		return "=<" + marker.Fields[0].TypeString() + ">"
-	}
-	parts := make([]string, len(marker.Fields))
-	for i, field := range marker.Fields {
-		parts[i] = field.Name + "=<" + field.TypeString() + ">"
-	}
-	return ":" + strings.Join(parts, ",")
 }
