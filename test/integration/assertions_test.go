@@ -1,0 +1,44 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"encoding/json"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gstruct"
+	gomegatypes "github.com/onsi/gomega/types"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func jsonMerge(patch map[string]any) client.Patch {
+	GinkgoHelper()
+	data, err := json.Marshal(patch)
+	Expect(err).NotTo(HaveOccurred())
+	return client.RawPatch(types.MergePatchType, data)
+}
+
+// haveCondition matches a list of conditions that has one of the type with status, reason and message.
+func haveCondition(conditionType string, status metav1.ConditionStatus, reason string, message any) gomegatypes.GomegaMatcher {
+	matcher, ok := message.(gomegatypes.GomegaMatcher)
+	if !ok {
+		matcher = Equal(message)
+	}
+	return ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
+		"Type": Equal(conditionType), "Status": Equal(status), "Reason": Equal(reason), "Message": matcher,
+	}))
+}
+
+// eventuallyGone polls until the API server has no such object.
+func eventuallyGone(ctx context.Context, object client.Object) {
+	GinkgoHelper()
+	Eventually(func() bool {
+		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(object), object))
+	}).WithContext(ctx).Should(BeTrue(), "%T %s should be gone", object, client.ObjectKeyFromObject(object))
+}
