@@ -11,7 +11,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "${copy}"' EXIT
 git ls-files --cached --others --exclude-standard -z |
   while IFS= read -r -d '' file; do [[ ! -e "${file}" ]] || printf '%s\0' "${file}"; done |
-  tar --create --null --files-from=- | tar --extract --directory="${copy}"
+  tar -c --null -T - | tar -x -C "${copy}"
 cd "${copy}"
 git init --quiet
 git add --all
@@ -38,11 +38,9 @@ for line in "M	${stale}" "A	${missing}" "D	generated/facade/zz_untracked.go" "D	
   fi
 done
 rm output
-if ! hack/verify-generated.sh 2>"${copy}.output"; then
-  cat "${copy}.output"
-  rm "${copy}.output"
+if ! output=$(hack/verify-generated.sh 2>&1); then
+  echo "${output}"
   echo "FAIL: hack/verify-generated.sh fails although everything has just been generated"
   exit 1
 fi
-rm "${copy}.output"
 echo "ok  	hack/verify-generated.sh"
