@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -18,10 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-
-	corev1 "k8s.io/api/core/v1"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
@@ -51,11 +52,11 @@ func NewScheme() *runtime.Scheme {
 func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst, cfg.UserAgent = o.KubeAPIQPS, o.KubeAPIBurst, UserAgent
+	cfg.WarningHandlerWithContext = warnings{log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{})}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: NewScheme(),
 		Cache:  watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
 		Client: client.Options{Cache: &client.CacheOptions{
-			DisableFor:                      []client.Object{&corev1.Secret{}},
 			EnableReadYourWritesConsistency: new(true),
 		}},
 		Controller:                    config.Controller{EnableWarmup: new(true)},
@@ -79,6 +80,17 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("adding /readyz: %w", err)
 	}
 	return mgr, nil
+}
+
+// warnings logs the warnings of the API server but for one that every new Machine would cause: that the name of its
+// finalizer is unusual. Others know the finalizer by that name, so it stays.
+type warnings struct{ rest.WarningHandlerWithContext }
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, message string) {
+	if !strings.Contains(message, strconv.Quote(clusterv1.MachineFinalizer)) {
+		w.WarningHandlerWithContext.HandleWarningHeaderWithContext(ctx, code, agent, message)
+	}
 }
 
 // diagnostics are metrics and profiles, or only metrics where everybody may read them.
@@ -110,7 +122,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	clusters := workload.NewClusters(workload.Options{
-		Secrets: mgr.GetClient(), Cache: mgr.GetCache(), Referrers: referrers,
+		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers,
 		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent, Staleness: o.RemoteConditionsGracePeriod,
 	})
 	reconciler := &machine.Reconciler{

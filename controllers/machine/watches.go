@@ -58,8 +58,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		Complete(r)
 }
 
-// machineChanges lets everything pass but the events of our own writes. It also starts the informers of the kinds that
-// a new Machine references, so that those of all kinds in use list side by side.
+// machineChanges lets everything pass but the events of our own writes, as they were computed from all that was known.
+// A write of ours that changes what a Machine is found by passes: an event of the Node that came before the cache had
+// the new providerID found no Machine to wake. It also starts the informers of the kinds that a new Machine references,
+// so that those of all kinds in use list side by side.
 func (r *Reconciler) machineChanges() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -72,13 +74,21 @@ func (r *Reconciler) machineChanges() predicate.Predicate {
 			return true
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return !r.writes.caused(e.ObjectNew.GetUID(), e.ObjectOld.GetResourceVersion(), e.ObjectNew.GetResourceVersion())
+			return !r.writes.caused(e.ObjectNew.GetUID(), e.ObjectOld.GetResourceVersion(), e.ObjectNew.GetResourceVersion()) ||
+				!foundByTheSame(e.ObjectOld, e.ObjectNew)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.writes.forget(e.Object.GetUID())
 			return false
 		},
 	}
+}
+
+// foundByTheSame reports whether no event of a Node finds the one Machine and not the other.
+func foundByTheSame(before, after client.Object) bool {
+	a, okA := before.(*clusterv1.Machine)
+	b, okB := after.(*clusterv1.Machine)
+	return okA && okB && a.Spec.ProviderID == b.Spec.ProviderID && a.Status.NodeRef == b.Status.NodeRef
 }
 
 // clusterChanges lets only those changes of a Cluster pass that a Machine acts on. Its deletion is among them: it

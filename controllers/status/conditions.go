@@ -55,10 +55,11 @@ func rankOf(conditionType string) int {
 }
 
 // Set adds or replaces the condition of its type on the Machine and keeps the list in reading order. The condition
-// observes the Machine's current generation. Its lastTransitionTime, in whole seconds, changes only with its status: to
-// the given one if that is not zero, else to now.
+// observes the Machine's current generation, and its message is shortened to what the CRD allows. Its
+// lastTransitionTime, in whole seconds, changes only with its status: to the given one if that is not zero, else to now.
 func Set(machine *clusterv1.Machine, condition metav1.Condition, now time.Time) {
 	condition.ObservedGeneration = machine.Generation
+	condition.Message = limit(condition.Message, maxMessage)
 	if condition.LastTransitionTime.IsZero() {
 		condition.LastTransitionTime = metav1.NewTime(now)
 	}

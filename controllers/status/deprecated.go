@@ -15,21 +15,25 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
-// SetDeprecated adds or replaces a v1beta1 condition and keeps the list ordered: Ready first, the others by type.
-// Unlike with Set, lastTransitionTime changes with any of status, severity, reason and message.
+// SetDeprecated adds or replaces a v1beta1 condition, with its texts shortened to what the CRD allows, and keeps the
+// list ordered: Ready first, the others by type. Unlike with Set, lastTransitionTime changes with any of status,
+// severity, reason and message, and always to now: the given one counts only for a condition that wasn't there.
 func SetDeprecated(machine *clusterv1.Machine, condition clusterv1.Condition, now time.Time) {
+	condition.Severity = clusterv1.ConditionSeverity(limit(string(condition.Severity), maxSeverity))
+	condition.Reason, condition.Message = limit(condition.Reason, maxDeprecatedReason), limit(condition.Message, maxDeprecatedMessage)
 	conditions := slices.Clone(machine.GetV1Beta1Conditions())
-	if condition.LastTransitionTime.IsZero() {
-		condition.LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))
-	}
 	i := slices.IndexFunc(conditions, func(c clusterv1.Condition) bool { return c.Type == condition.Type })
-	switch {
-	case i < 0:
-		conditions = append(conditions, condition)
-	case sameDeprecated(conditions[i], condition):
+	if i >= 0 && sameDeprecated(conditions[i], condition) {
 		return
-	default:
+	}
+	if i >= 0 || condition.LastTransitionTime.IsZero() {
+		condition.LastTransitionTime = metav1.NewTime(now)
+	}
+	condition.LastTransitionTime = metav1.NewTime(condition.LastTransitionTime.UTC().Truncate(time.Second))
+	if i >= 0 {
 		conditions[i] = condition
+	} else {
+		conditions = append(conditions, condition)
 	}
 	slices.SortStableFunc(conditions, func(a, b clusterv1.Condition) int {
 		ready := func(c clusterv1.Condition) int {
@@ -91,12 +95,17 @@ func SetDeprecatedReady(machine *clusterv1.Machine, now time.Time) {
 	}
 	ready := clusterv1.Condition{Type: clusterv1.ReadyV1Beta1Condition, Status: best.Status}
 	if best.Status != corev1.ConditionTrue {
-		ready.Severity, ready.Reason, ready.Message = best.Severity, best.Reason, best.Message
+		ready.Severity, ready.Reason, ready.Message = severities[deprecatedRank(best)], best.Reason, best.Message
 		if provisioning {
 			ready.Message = fmt.Sprintf("%d of 2 completed", done)
 		}
 	}
 	SetDeprecated(machine, ready, now)
+}
+
+// severities are those of the ranks.
+var severities = [...]clusterv1.ConditionSeverity{
+	clusterv1.ConditionSeverityError, clusterv1.ConditionSeverityWarning, clusterv1.ConditionSeverityInfo, clusterv1.ConditionSeverityNone, clusterv1.ConditionSeverityNone,
 }
 
 func deprecatedRank(c *clusterv1.Condition) int {

@@ -5,8 +5,6 @@ package status
 
 import (
 	"fmt"
-	"regexp"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,17 +15,6 @@ import (
 
 // NoReasonReported stands for the missing reason of a condition that a provider reports.
 const NoReasonReported = "NoReasonReported"
-
-const (
-	maxReason            = 1024
-	maxMessage           = 32768
-	maxDeprecatedReason  = 256
-	maxDeprecatedMessage = 10240
-)
-
-// reasonGrammar is the pattern of the Machine's CRD. A reason that doesn't match would make the API server refuse the
-// whole status, so it must not get that far.
-var reasonGrammar = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
 // Mirror returns the condition Ready out of the conditions that a provider object reports, renamed to the given type, or
 // nil if there is no Ready among them. The kind is only used in errors.
@@ -46,7 +33,7 @@ func Mirror(reported []contract.Condition, kind, conditionType string) (*metav1.
 			Type:               conditionType,
 			Status:             metav1.ConditionStatus(c.Status),
 			Reason:             c.Reason,
-			Message:            limit(c.Message, maxMessage),
+			Message:            c.Message,
 			LastTransitionTime: c.LastTransitionTime,
 		}
 		if ready.Reason == "" {
@@ -65,7 +52,7 @@ func validate(c contract.Condition) error {
 		return fmt.Errorf("type must be set for all conditions")
 	case c.Status == "":
 		return fmt.Errorf("status must be set for the %s condition", c.Type)
-	case c.Status != "True" && c.Status != "False" && c.Status != "Unknown":
+	case !isStatus(c.Status):
 		return fmt.Errorf("status for the %s condition must be one of True, False, Unknown", c.Type)
 	case c.Type == clusterv1.ReadyCondition && c.Reason != "" && (len(c.Reason) > maxReason || !reasonGrammar.MatchString(c.Reason)):
 		return fmt.Errorf("reason for the %s condition must match %s and have at most %d characters, found %q", c.Type, reasonGrammar, maxReason, limit(c.Reason, 64))
@@ -73,33 +60,26 @@ func validate(c contract.Condition) error {
 	return nil
 }
 
+func isStatus(s string) bool { return s == "True" || s == "False" || s == "Unknown" }
+
 // MirrorDeprecated returns the condition Ready out of the v1beta1 conditions that a provider object reports, renamed to
-// the given type, or nil if there is none that the Machine's CRD would accept.
+// the given type, or nil if there is none with a status.
 func MirrorDeprecated(reported []contract.DeprecatedCondition, conditionType clusterv1.ConditionType) *clusterv1.Condition {
 	for _, c := range reported {
 		if c.Type != string(clusterv1.ReadyV1Beta1Condition) {
 			continue
 		}
-		if c.Status == "" || len(c.Reason) > maxDeprecatedReason {
+		if !isStatus(c.Status) {
 			return nil
 		}
 		return &clusterv1.Condition{
 			Type:               conditionType,
 			Status:             corev1.ConditionStatus(c.Status),
-			Severity:           clusterv1.ConditionSeverity(limit(c.Severity, 32)),
+			Severity:           clusterv1.ConditionSeverity(c.Severity),
 			Reason:             c.Reason,
-			Message:            limit(c.Message, maxDeprecatedMessage),
-			LastTransitionTime: metav1.NewTime(c.LastTransitionTime.UTC().Truncate(time.Second)),
+			Message:            c.Message,
+			LastTransitionTime: c.LastTransitionTime,
 		}
 	}
 	return nil
-}
-
-// limit shortens s to at most n characters; an ellipsis shows that something is missing.
-func limit(s string, n int) string {
-	runes := []rune(s)
-	if len(s) <= n || len(runes) <= n {
-		return s
-	}
-	return string(runes[:n-1]) + "…"
 }

@@ -54,7 +54,7 @@ func NodeReady(node *corev1.Node) metav1.Condition {
 		condition.Status, condition.Reason = metav1.ConditionUnknown, clusterv1.MachineNodeReadyUnknownReason
 	}
 	if ready.Status != corev1.ConditionTrue && ready.Message != "" {
-		condition.Message = limit("* Node.Ready: "+ready.Message, maxMessage)
+		condition.Message = "* Node.Ready: " + ready.Message
 	}
 	return condition
 }
@@ -88,7 +88,7 @@ func NodeHealthy(node *corev1.Node) metav1.Condition {
 	if len(texts) > 1 && allEqual(texts) {
 		lines = []string{"* Node.AllConditions: " + texts[0]}
 	}
-	condition := metav1.Condition{Type: clusterv1.MachineNodeHealthyCondition, Message: limit(strings.Join(lines, "\n"), maxMessage)}
+	condition := metav1.Condition{Type: clusterv1.MachineNodeHealthyCondition, Message: strings.Join(lines, "\n")}
 	switch {
 	case bad > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, clusterv1.MachineNodeNotHealthyReason

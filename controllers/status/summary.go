@@ -5,6 +5,7 @@ package status
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,9 @@ func Ready(machine *clusterv1.Machine, now time.Time) metav1.Condition {
 				Message: "spec.readinessGates names the condition Ready, which can't depend on itself: remove that gate",
 			}
 		}
-		inputs = append(inputs, input{conditionType: gate.ConditionType, negative: gate.Polarity == clusterv1.NegativePolarityCondition})
+		if !slices.ContainsFunc(inputs, func(in input) bool { return in.conditionType == gate.ConditionType }) {
+			inputs = append(inputs, input{conditionType: gate.ConditionType, negative: gate.Polarity == clusterv1.NegativePolarityCondition})
+		}
 	}
 	return merge(machine, inputs, now)
 }
@@ -61,19 +64,13 @@ func merge(machine *clusterv1.Machine, inputs []input, now time.Time) metav1.Con
 	worst := info
 	lines := make([]line, 0, len(inputs))
 	for _, in := range inputs {
-		condition := Get(machine, in.conditionType)
+		condition := reported(machine, in, now)
 		if condition == nil {
-			if in.optional {
-				continue
-			}
-			condition = &metav1.Condition{Type: in.conditionType, Status: metav1.ConditionUnknown, Reason: "NotYetReported", Message: "Condition not yet reported"}
-		}
-		if condition.Type == clusterv1.MachineDeletingCondition && !machine.DeletionTimestamp.IsZero() {
-			condition = shortDeleting(machine, condition, now)
+			continue
 		}
 		c := classify(machine, condition, in.negative)
 		worst = max(worst, c)
-		if c != info || (condition.Status == metav1.ConditionTrue && condition.Message != "") {
+		if c != info || condition.Message != "" {
 			lines = append(lines, line{conditionType: in.conditionType, text: bullet(condition), class: c})
 		}
 	}
@@ -86,8 +83,20 @@ func merge(machine *clusterv1.Machine, inputs []input, now time.Time) metav1.Con
 	case info:
 		ready.Status, ready.Reason = metav1.ConditionTrue, clusterv1.MachineReadyReason
 	}
-	ready.Message = limit(message(lines, worst), maxMessage)
+	ready.Message = message(lines, worst)
 	return ready
+}
+
+// reported is the condition of the input as it counts; nil if it is missing and may be.
+func reported(machine *clusterv1.Machine, in input, now time.Time) *metav1.Condition {
+	condition := Get(machine, in.conditionType)
+	switch {
+	case in.conditionType == clusterv1.MachineDeletingCondition && !machine.DeletionTimestamp.IsZero():
+		return shortDeleting(machine, condition, now)
+	case condition == nil && !in.optional:
+		return &metav1.Condition{Type: in.conditionType, Status: metav1.ConditionUnknown, Reason: "NotYetReported", Message: "Condition not yet reported"}
+	}
+	return condition
 }
 
 // message lists issues and unknowns; what is fine is worth saying only when everything is.
@@ -105,13 +114,14 @@ func classify(machine *clusterv1.Machine, condition *metav1.Condition, negative 
 	if !machine.DeletionTimestamp.IsZero() && goneAsPlanned(condition) {
 		return info
 	}
-	switch {
-	case condition.Status == metav1.ConditionUnknown:
-		return unknown
-	case (condition.Status == metav1.ConditionTrue) == negative:
-		return issue
-	default:
+	switch condition.Status {
+	case metav1.ConditionTrue, metav1.ConditionFalse:
+		if (condition.Status == metav1.ConditionTrue) == negative {
+			return issue
+		}
 		return info
+	default:
+		return unknown
 	}
 }
 
@@ -195,23 +205,31 @@ const (
 	slowDrain    = 5 * time.Minute
 )
 
-// shortDeleting is the condition Deleting as Ready shows it: the stage instead of the details.
+// shortDeleting is the condition Deleting as Ready shows it: the stage instead of the details. So the Machines that are
+// deleted at the same time say the same, and can be counted together.
 func shortDeleting(machine *clusterv1.Machine, deleting *metav1.Condition, now time.Time) *metav1.Condition {
-	text := "Machine deletion in progress, stage: " + deleting.Reason
-	if now.Sub(machine.DeletionTimestamp.Time) > slowDeletion {
-		text = "Machine deletion in progress since more than 15m, stage: " + deleting.Reason
-		if causes := slowDrainCauses(machine, deleting, now); causes != "" {
-			text += ", delay likely due to " + causes
-		}
+	short := &metav1.Condition{
+		Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineDeletingReason,
+		Message: "Machine deletion in progress",
 	}
-	short := *deleting
-	short.Message = text
-	return &short
+	if deleting == nil {
+		return short
+	}
+	if now.Sub(machine.DeletionTimestamp.Time) <= slowDeletion {
+		short.Message += ", stage: " + deleting.Reason
+		return short
+	}
+	short.Message += " since more than 15m, stage: " + deleting.Reason
+	if causes := slowDrainCauses(machine, deleting, now); causes != "" {
+		short.Message += ", delay likely due to " + causes
+	}
+	return short
 }
 
 func slowDrainCauses(machine *clusterv1.Machine, deleting *metav1.Condition, now time.Time) string {
-	if deleting.Reason != clusterv1.MachineDeletingDrainingNodeReason || machine.Status.Deletion == nil ||
-		now.Sub(machine.Status.Deletion.NodeDrainStartTime.Time) <= slowDrain {
+	deletion := machine.Status.Deletion
+	if deleting.Reason != clusterv1.MachineDeletingDrainingNodeReason || deletion == nil || deletion.NodeDrainStartTime.IsZero() ||
+		now.Sub(deletion.NodeDrainStartTime.Time) <= slowDrain {
 		return ""
 	}
 	var causes []string

@@ -46,7 +46,8 @@ type Referrers interface {
 
 // Options configure Clusters; all but Staleness are required.
 type Options struct {
-	// Secrets reads the kubeconfig Secrets, from the API server.
+	// Secrets reads the kubeconfig Secrets. It must read from the API server: a client that reads from a cache, or waits
+	// for one, would list and keep all Secrets.
 	Secrets client.Reader
 	// Cache tells when a Cluster is deleted.
 	Cache cache.Cache

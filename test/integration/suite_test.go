@@ -90,4 +90,3 @@ var (
 	newProvider     = newProviderOf(contract.V1Beta2, "infrastructure.cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io", "New")
 	foreignProvider = newProviderOf(contract.V1Beta2, "metal.example.org", "ignition.example.net", "Foreign")
 )
-
