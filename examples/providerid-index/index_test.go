@@ -120,7 +120,7 @@ var _ = Describe("the command", func() {
 	})
 
 	It("asks for a provider ID", func(ctx SpecContext) {
-		Expect(run(ctx, nil, &bytes.Buffer{})).To(MatchError(ContainSubstring("usage")))
+		Expect(run(ctx, nil, &bytes.Buffer{})).To(MatchError(ContainSubstring("name one or more provider IDs")))
 	})
 })
 

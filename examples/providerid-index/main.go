@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return errors.New("usage: providerid-index [flags] PROVIDER-ID...")
+		return errors.New("name one or more provider IDs, as in: providerid-index aws:///eu-west-1a/i-0abc")
 	}
 
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()

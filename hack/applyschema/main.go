@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 
@@ -26,28 +27,29 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "applyschema:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+// run writes the document to out.
+func run(args []string, out io.Writer) error {
 	if len(args) < 2 {
-		return errors.New("usage: applyschema GO-PACKAGE CRD-FILE...")
+		return errors.New("want a Go package and one or more files with CustomResourceDefinitions")
 	}
-	out := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+	document := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Swagger:     "2.0",
 		Info:        &spec.Info{InfoProps: spec.InfoProps{Title: args[0], Version: "unversioned"}},
 		Paths:       &spec.Paths{},
 		Definitions: spec.Definitions{},
 	}}
 	for _, file := range args[1:] {
-		if err := addDefinitions(out.Definitions, args[0], file); err != nil {
+		if err := addDefinitions(document.Definitions, args[0], file); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(out)
+	return json.NewEncoder(out).Encode(document)
 }
 
 // addDefinitions adds the schema of the CustomResourceDefinition in file, and everything that it refers to.

@@ -6,14 +6,12 @@ package peers
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -33,11 +31,7 @@ func ourCRD(t *testing.T, kind string) map[string]any {
 
 func theirCRD(t *testing.T, kind string) map[string]any {
 	t.Helper()
-	folder, err := clusterAPIFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return readCRD(t, filepath.Join(folder, "core", "config", "crd", "bases", crdFiles[kind]))
+	return readCRD(t, filepath.Join(clusterAPIFolder(t), "core", "config", "crd", "bases", crdFiles[kind]))
 }
 
 // theirSchema is Cluster API's schema of a kind in version v1beta2.
@@ -64,30 +58,26 @@ func readCRD(t *testing.T, file string) map[string]any {
 // clusterAPIFolder is the source of the Cluster API release whose types go.mod requires. The types are a module of their
 // own, without the CustomResourceDefinitions; those are in the main module of the same version, which is downloaded into
 // the module cache without being required: nothing of it is compiled.
-var clusterAPIFolder = sync.OnceValues(func() (string, error) {
-	version, err := goCommand("list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/cluster-api/api")
-	if err != nil {
-		return "", err
-	}
-	downloaded, err := goCommand("mod", "download", "-json", "sigs.k8s.io/cluster-api@"+strings.TrimSpace(version))
-	if err != nil {
-		return "", err
-	}
+func clusterAPIFolder(t *testing.T) string {
+	t.Helper()
+	version := goCommand(t, "list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/cluster-api/api")
+	downloaded := goCommand(t, "mod", "download", "-json", "sigs.k8s.io/cluster-api@"+strings.TrimSpace(version))
 	module := struct{ Dir string }{}
 	if err := json.Unmarshal([]byte(downloaded), &module); err != nil {
-		return "", err
+		t.Fatal(err)
 	}
-	return module.Dir, nil
-})
+	return module.Dir
+}
 
-func goCommand(args ...string) (string, error) {
+func goCommand(t *testing.T, args ...string) string {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	command := exec.Command("go", args...)
+	command := exec.CommandContext(t.Context(), "go", args...)
 	command.Stdout, command.Stderr = &stdout, &stderr
 	if err := command.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s%s", command, err, &stdout, &stderr)
+		t.Fatalf("%s: %v\n%s%s", command, err, &stdout, &stderr)
 	}
-	return stdout.String(), nil
+	return stdout.String()
 }
 
 // schemaPaths lists the properties of a schema, in the form of collectPaths. What has no properties of its own

@@ -164,10 +164,9 @@ func describeType(name string, typ types.Type) map[string]string {
 		field := structure.Field(i)
 		members[name+"."+field.Name()] = fmt.Sprintf("%s `%s`", typeName(field.Type()), structure.Tag(i))
 	}
-	methods := types.NewMethodSet(types.NewPointer(typ))
-	for i := range methods.Len() {
+	for method := range types.NewMethodSet(types.NewPointer(typ)).Methods() {
 		// Methods of embedded types come with the field.
-		if method := methods.At(i); len(method.Index()) == 1 && method.Obj().Exported() {
+		if len(method.Index()) == 1 && method.Obj().Exported() {
 			members[name+"."+method.Obj().Name()] = typeName(method.Type())
 		}
 	}

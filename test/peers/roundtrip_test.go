@@ -66,6 +66,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func roundTrip(t *testing.T, kind string, from, via func() runtime.Object) {
+	t.Helper()
 	filler := newFiller(*seed)
 	seen := map[string]bool{}
 	for i := range *iterations {
@@ -92,6 +93,7 @@ func roundTrip(t *testing.T, kind string, from, via func() runtime.Object) {
 // requireCoverage fails if a property of Cluster API's schema was in none of the objects: what was never set was not
 // tested.
 func requireCoverage(t *testing.T, kind string, seen map[string]bool) {
+	t.Helper()
 	for _, path := range schemaPaths(theirSchema(t, kind), "") {
 		if !seen[path] {
 			t.Errorf("no random %s had a value at %s; is the filler at fault, or -iterations=%d too few?", kind, path, *iterations)

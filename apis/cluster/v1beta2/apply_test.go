@@ -24,7 +24,7 @@ var _ = Describe("the apply configurations", func() {
 	)
 	var (
 		namespace string
-		since     = metav1.Now().Rfc3339Copy()
+		since     metav1.Time
 	)
 
 	condition := func(conditionType string) *metav1ac.ConditionApplyConfiguration {
@@ -42,7 +42,7 @@ var _ = Describe("the apply configurations", func() {
 	}
 
 	BeforeEach(func(ctx SpecContext) {
-		namespace = suite.Namespace(ctx, env)
+		namespace, since = suite.Namespace(ctx, env), metav1.Now().Rfc3339Copy()
 		Expect(c.Create(ctx, machine(namespace, "shared"))).To(Succeed())
 		Expect(c.Status().Apply(ctx, status(clusterv1ac.MachineStatus().WithConditions(condition("HealthCheckSucceeded"))), theirs)).To(Succeed())
 		Expect(c.Status().Apply(ctx, status(clusterv1ac.MachineStatus().

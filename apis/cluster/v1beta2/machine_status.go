@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MachineStatus is what was observed of a machine. All of it can be rebuilt from the objects it was read from, but
-// for the times in deletion and the two flags in initialization.
+// MachineStatus is what was observed of a machine. But for the times in it, it can be rebuilt from the objects it was
+// read from: a Machine that is moved to another management cluster arrives there without a status.
 // +kubebuilder:validation:MinProperties=1
 type MachineStatus struct {
 	// conditions say how the Machine is doing. Ready sums up the others; Available is Ready for minReadySeconds.
