@@ -15,8 +15,8 @@ import (
 // MachineStatusApplyConfiguration represents a declarative configuration of the MachineStatus type for use
 // with apply.
 //
-// MachineStatus is what was observed of a machine. All of it can be rebuilt from the objects it was read from, but
-// for the times in deletion and the two flags in initialization.
+// MachineStatus is what was observed of a machine. But for the times in it, it can be rebuilt from the objects it was
+// read from: a Machine that is moved to another management cluster arrives there without a status.
 type MachineStatusApplyConfiguration struct {
 	// conditions say how the Machine is doing. Ready sums up the others; Available is Ready for minReadySeconds.
 	// The Machine controller writes Available, Ready, UpToDate, BootstrapConfigReady, InfrastructureReady, NodeReady,
