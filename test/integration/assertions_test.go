@@ -12,7 +12,6 @@ import (
 	"github.com/onsi/gomega/gstruct"
 	gomegatypes "github.com/onsi/gomega/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -24,14 +23,17 @@ func jsonMerge(patch map[string]any) client.Patch {
 	return client.RawPatch(types.MergePatchType, data)
 }
 
-// haveCondition matches a list of conditions that has one of the type with status, reason and message.
-func haveCondition(conditionType string, status metav1.ConditionStatus, reason string, message any) gomegatypes.GomegaMatcher {
-	matcher, ok := message.(gomegatypes.GomegaMatcher)
-	if !ok {
-		matcher = Equal(message)
+// haveCondition matches a list of conditions that has one of the type with status, reason and message, each of which may
+// be a value or a matcher.
+func haveCondition(conditionType string, status, reason, message any) gomegatypes.GomegaMatcher {
+	matcher := func(expected any) gomegatypes.GomegaMatcher {
+		if m, ok := expected.(gomegatypes.GomegaMatcher); ok {
+			return m
+		}
+		return Equal(expected)
 	}
 	return ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
-		"Type": Equal(conditionType), "Status": Equal(status), "Reason": Equal(reason), "Message": matcher,
+		"Type": Equal(conditionType), "Status": matcher(status), "Reason": matcher(reason), "Message": matcher(message),
 	}))
 }
 
