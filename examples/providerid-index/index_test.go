@@ -15,6 +15,7 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/generated/clientset/versioned"
+	"github.com/machinist-dev/machinist/generated/clientset/versioned/fake"
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
 )
@@ -95,6 +96,13 @@ var _ = Describe("the index on spec.providerID", func() {
 			requests.From("counted").Counts())
 	})
 
+	It("can be tested without an API server, on the fake clientset", func(ctx SpecContext) {
+		index, err := StartIndex(ctx, fake.NewClientset(newMachine(namespace, "fake", "sim:///fake")), namespace)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(index.Stop)
+		Expect(index.Machines("sim:///fake")).To(ConsistOf(HaveField("Name", "fake")))
+	})
+
 	It("says so when its time is up before the list is complete", func(ctx SpecContext) {
 		unreachable := env.ConfigFor("index")
 		unreachable.Host = "https://127.0.0.1:1"
@@ -134,8 +142,14 @@ func startIndex(ctx context.Context, config *rest.Config, namespace string) *Ind
 
 func createMachine(ctx context.Context, namespace, name, providerID string) *clusterv1.Machine {
 	GinkgoHelper()
-	machine, err := client.ClusterV1beta2().Machines(namespace).Create(ctx, &clusterv1.Machine{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+	machine, err := client.ClusterV1beta2().Machines(namespace).Create(ctx, newMachine(namespace, name, providerID), metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return machine
+}
+
+func newMachine(namespace, name, providerID string) *clusterv1.Machine {
+	return &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: clusterv1.MachineSpec{
 			ClusterName: "sim",
 			Bootstrap:   clusterv1.Bootstrap{DataSecretName: new("bootstrap-data")},
@@ -144,7 +158,5 @@ func createMachine(ctx context.Context, namespace, name, providerID string) *clu
 			},
 			ProviderID: providerID,
 		},
-	}, metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	return machine
+	}
 }
