@@ -25,8 +25,7 @@ const (
 	unknown
 )
 
-// at follows a path. The schema is that of the last place reached: if the path ends early at something that is no
-// object, what is found there is the mismatch to report, but the path itself is nowhere.
+// at follows a path. Below something that is no object every path is nowhere.
 func (s schema) at(path accessor.Path) (schema, found) {
 	for _, key := range path {
 		next, place := s.property(key)
