@@ -128,7 +128,7 @@ func (i *informer) failures() <-chan error {
 
 func (i *informer) fail(err error) {
 	select {
-	case <-i.failed: // drop the one that nobody took
+	case <-i.failed: //nolint:errcheck // drops the error that nobody took
 	default:
 	}
 	select {

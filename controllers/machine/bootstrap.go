@@ -6,11 +6,10 @@ package machine
 import (
 	"context"
 
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/apis/contract/accessor"
 	"github.com/machinist-dev/machinist/controllers/external"
 	"github.com/machinist-dev/machinist/generated/facade"
-
-	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
 // reconcileBootstrap copies the name of the bootstrap data secret from the BootstrapConfig to the Machine, once: a name

@@ -19,10 +19,10 @@ import (
 	"github.com/machinist-dev/machinist/controllers/status"
 )
 
-// errClusterMissing is the problem of every object of a Machine whose Cluster does not exist.
-type errClusterMissing struct{ cluster types.NamespacedName }
+// clusterMissingError is the problem of every object of a Machine whose Cluster does not exist.
+type clusterMissingError struct{ cluster types.NamespacedName }
 
-func (e errClusterMissing) Error() string {
+func (e clusterMissingError) Error() string {
 	return fmt.Sprintf("Cluster %s does not exist: create it, or delete the Machine", e.cluster)
 }
 
@@ -48,7 +48,7 @@ type source[T contractFields] struct {
 func readProvided[T contractFields](ctx context.Context, tracker *external.Tracker, s *scope, from source[T]) (provided[T], error) {
 	var p provided[T]
 	if s.cluster == nil && !s.isDeleting() {
-		p.problem = errClusterMissing{s.clusterKey()}
+		p.problem = clusterMissingError{s.clusterKey()}
 		return p, nil
 	}
 	object, err := tracker.Get(from.kind, types.NamespacedName{Namespace: s.machine.Namespace, Name: from.name})

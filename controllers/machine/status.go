@@ -110,7 +110,7 @@ func reasonOf(problem error) string {
 	var kind *external.KindError
 	var owned *external.OwnedError
 	var field *accessor.FieldError
-	var cluster errClusterMissing
+	var cluster clusterMissingError
 	switch {
 	case errors.As(problem, &kind):
 		return string(kind.Problem)
@@ -136,7 +136,7 @@ func nodeConditions(s *scope, grace time.Duration) []metav1.Condition {
 	unknown := func(reason, message string) []metav1.Condition { return both(metav1.ConditionUnknown, reason, message) }
 	switch {
 	case s.cluster == nil && !s.isDeleting():
-		return unknown(clusterv1.MachineNodeInspectionFailedReason, errClusterMissing{s.clusterKey()}.Error())
+		return unknown(clusterv1.MachineNodeInspectionFailedReason, clusterMissingError{s.clusterKey()}.Error())
 	case s.cluster != nil && !isTrue(s.cluster.Status.Initialization.InfrastructureProvisioned):
 		return unknown(clusterv1.MachineNodeInspectionFailedReason, "Waiting for Cluster status.initialization.infrastructureProvisioned to be true")
 	case s.cluster != nil && !workloadClusterReady(s.cluster):

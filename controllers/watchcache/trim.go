@@ -59,7 +59,6 @@ func trimNode(obj any) {
 	}
 	node.Spec.PodCIDR = ""
 	node.Spec.PodCIDRs = nil
-	node.Spec.ConfigSource = nil
 	node.Status = corev1.NodeStatus{
 		Conditions: node.Status.Conditions,
 		NodeInfo:   node.Status.NodeInfo,

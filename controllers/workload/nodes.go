@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -43,10 +44,12 @@ func (c *Connection) DeleteNode(ctx context.Context, name string) (gone bool, er
 	if node.DeletionTimestamp != nil {
 		return false, nil
 	}
-	err = c.client.Delete(ctx, node, client.Preconditions{UID: &node.UID})
-	if client.IgnoreNotFound(err) != nil {
+	switch err := c.client.Delete(ctx, node, client.Preconditions{UID: &node.UID}); {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
 		return false, fmt.Errorf("deleting Node %s: %w", name, err)
 	}
 	// A Node without finalizers is gone at once; with some it stays until they are removed, and its event wakes us.
-	return err != nil || len(node.Finalizers) == 0, nil
+	return len(node.Finalizers) == 0, nil
 }

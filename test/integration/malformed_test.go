@@ -115,7 +115,9 @@ var _ = DescribeTable("A malformed BootstrapConfig",
 		`.status.initialization.dataSecretCreated: expected boolean, found number 1 (contract version v1beta2)`),
 	Entry("the secret's name is a number", newProvider, set(int64(7), "status", "dataSecretName"),
 		`.status.dataSecretName: expected string, found number 7 (contract version v1beta2)`),
-	Entry("created without a name", newProvider, func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "status", "dataSecretName") },
+	Entry("created without a name", newProvider, func(u *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(u.Object, "status", "dataSecretName")
+	},
 		`.status.dataSecretName: expected a name, as the data secret is reported to be created, found no value (contract version v1beta2)`),
 	Entry("created with an empty name", oldProvider, set("", "status", "dataSecretName"),
 		`.status.dataSecretName: expected a name, as the data secret is reported to be created, found "" (contract version v1beta1)`),

@@ -188,11 +188,11 @@ type collection struct {
 	folders []string
 }
 
-// objectFiles returns the objects of a provider, as paths that begin with the provider, by folder.
-func (c *collection) objectFiles(provider string) (map[string]string, error) {
+// files returns the files of a provider, by paths that begin with the provider.
+func (c *collection) files(provider, pattern string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, folder := range c.folders {
-		found, err := filepath.Glob(filepath.Join(folder, provider, "object_*.yaml"))
+		found, err := filepath.Glob(filepath.Join(folder, provider, pattern))
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +205,7 @@ func (c *collection) objectFiles(provider string) (map[string]string, error) {
 
 // objects returns the objects of the kind that are of an API version which the definition serves.
 func (c *collection) objects(d definition, crd *apiextensionsv1.CustomResourceDefinition) (map[string]*unstructured.Unstructured, error) {
-	files, err := c.objectFiles(d.provider())
+	files, err := c.files(d.provider(), "object_*.yaml")
 	if err != nil {
 		return nil, err
 	}
