@@ -13,7 +13,7 @@ ARGS ?=
 # VERSION is what bin/manager reports.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 # KUBECTL is used by install and uninstall: yours if there is one, else one that is built from its module.
-KUBECTL ?= $(shell command -v kubectl || echo CGO_ENABLED=0 go tool -modfile=hack/controlplane/go.mod kubectl)
+KUBECTL ?= $(shell command -v kubectl || echo '"$$(go -C hack/controlplane run ./ensure -components=kubectl)"/kubectl')
 
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint
 # Folders with a go.mod whose code we lint and test. hack/tools has none.

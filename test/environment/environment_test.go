@@ -231,6 +231,8 @@ func startVictim(ctx context.Context) (*exec.Cmd, string) {
 	victim := exec.CommandContext(ctx, os.Args[0])
 	victim.Env = append(os.Environ(), victimVariable+"=1")
 	victim.Stderr = GinkgoWriter
+	_, err := victim.StdinPipe()
+	Expect(err).NotTo(HaveOccurred())
 	output, err := victim.StdoutPipe()
 	Expect(err).NotTo(HaveOccurred())
 	Expect(victim.Start()).To(Succeed())

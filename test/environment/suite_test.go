@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		fmt.Fprintln(os.Stdout, filepath.Dir(env.KubeconfigPath))
-		select {}
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until this process is killed, or the suite has ended
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

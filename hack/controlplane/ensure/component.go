@@ -28,6 +28,7 @@ type component struct {
 	name         string
 	pkg          string // its main package
 	downloadable bool   // whether setup-envtest has it
+	optional     bool   // whether it is left out unless it is named
 }
 
 // components lists what this module can make. Its go.mod has a tool line for each.
@@ -35,29 +36,32 @@ var components = []component{
 	{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", downloadable: true},
 	{name: "kube-apiserver", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", downloadable: true},
 	{name: "kube-controller-manager", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager"},
+	{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", downloadable: true, optional: true},
 }
 
-func componentNames() []string {
+// defaultComponents returns what a control plane consists of.
+func defaultComponents() []component {
+	return slices.DeleteFunc(slices.Clone(components), func(c component) bool { return c.optional })
+}
+
+// names returns the components' names, separated by commas.
+func names(components []component) string {
 	var names []string
 	for _, c := range components {
 		names = append(names, c.name)
 	}
-	return names
+	return strings.Join(names, ",")
 }
 
-// parseComponents turns a comma-separated list of names into components, in the order of the table above.
+// parseComponents turns a comma-separated list of names into components.
 func parseComponents(list string) ([]component, error) {
-	names := strings.Split(list, ",")
-	for _, name := range names {
-		if !slices.Contains(componentNames(), name) {
-			return nil, fmt.Errorf("unknown component %q: have %s", name, strings.Join(componentNames(), ", "))
-		}
-	}
 	var wanted []component
-	for _, c := range components {
-		if slices.Contains(names, c.name) {
-			wanted = append(wanted, c)
+	for name := range strings.SplitSeq(list, ",") {
+		index := slices.IndexFunc(components, func(c component) bool { return c.name == name })
+		if index < 0 {
+			return nil, fmt.Errorf("unknown component %q: have %s", name, names(components))
 		}
+		wanted = append(wanted, components[index])
 	}
 	return wanted, nil
 }
@@ -79,13 +83,8 @@ func checkAssets(dir string, wanted []component) error {
 	if len(absent) == 0 {
 		return nil
 	}
-	var names []string
-	for _, c := range absent {
-		names = append(names, c.name)
-	}
 	return fmt.Errorf("%s is %s, which lacks %s: unset the variable, and what is missing is built from source, "+
-		"or name a folder that has all of %s", assetsVariable, dir, strings.Join(names, ", "),
-		strings.Join(componentNames(), ", "))
+		"or name a folder that has it", assetsVariable, dir, names(absent))
 }
 
 // cacheDir returns the folder under which everything is kept.

@@ -11,7 +11,7 @@
 //
 //  1. the folder named by KUBEBUILDER_ASSETS, if that is set; a component that is missing there is an error
 //  2. what an earlier run has left in the cache
-//  3. etcd and kube-apiserver from setup-envtest, if its index answers within seconds; it has no other component
+//  3. etcd, kube-apiserver and kubectl from setup-envtest, if its index answers within seconds; it has nothing else
 //  4. a build from the Go modules that this module's go.mod names
 //
 // Only the folder goes to standard output; progress goes to standard error. The cache is the user's cache folder, or the

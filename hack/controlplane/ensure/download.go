@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,15 +23,20 @@ const (
 	downloadTimeout = time.Minute
 )
 
-// download gets what setup-envtest has into dir. That it can't is ordinary, since many networks reach a module proxy
+// downloadable returns those of the components that setup-envtest has.
+func downloadable(components []component) []component {
+	return slices.DeleteFunc(slices.Clone(components), func(c component) bool { return !c.downloadable })
+}
+
+// download gets components from setup-envtest into dir. That it can't is ordinary, since many networks reach a module proxy
 // and nothing else, so it is one line of progress and no error; the build follows.
-func download(ctx context.Context, m module, partial, dir string, report reporter) {
-	if err := tryDownload(ctx, m, partial, dir, report); err != nil {
+func download(ctx context.Context, m module, needed []component, partial, dir string, report reporter) {
+	if err := tryDownload(ctx, m, needed, partial, dir, report); err != nil {
 		report.say("setup-envtest can't fetch anything here (%s)", cause(err))
 	}
 }
 
-func tryDownload(ctx context.Context, m module, partial, dir string, report reporter) error {
+func tryDownload(ctx context.Context, m module, needed []component, partial, dir string, report reporter) error {
 	v, err := m.kubernetesVersion(ctx)
 	if err != nil {
 		return err
@@ -44,15 +50,12 @@ func tryDownload(ctx context.Context, m module, partial, dir string, report repo
 	if _, err := runTool(ctx, indexTimeout, tool, "list", selector); err != nil {
 		return err
 	}
-	report.say("downloading etcd and kube-apiserver %s", selector)
+	report.say("downloading %s %s", names(needed), selector)
 	assets, err := runTool(ctx, downloadTimeout, tool, "use", "-p", "path", selector)
 	if err != nil {
 		return err
 	}
-	for _, c := range components {
-		if !c.downloadable {
-			continue
-		}
+	for _, c := range needed {
 		if err := copyBinary(filepath.Join(assets, c.name), filepath.Join(partial, c.name)); err != nil {
 			return err
 		}

@@ -23,11 +23,14 @@ const lockHolderVariable = "ENSURE_TEST_HOLD_LOCK"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(lockHolderVariable); path != "" {
-		if _, err := acquire(context.Background(), path, reporter{os.Stderr}); err != nil {
+		lock, err := acquire(context.Background(), path, reporter{os.Stderr})
+		if err != nil {
 			panic(err)
 		}
 		fmt.Fprintln(os.Stdout, "held")
-		select {}
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until this process is killed, or the test has ended
+		_ = lock.release()
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -37,6 +40,9 @@ func holdLock(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
 	holder := exec.CommandContext(t.Context(), os.Args[0])
 	holder.Env = append(os.Environ(), lockHolderVariable+"="+path)
+	if _, err := holder.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	output, err := holder.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 )
 
@@ -31,7 +29,8 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("ensure", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	list := flags.String("components", strings.Join(componentNames(), ","), "the components that have to be there, by comma")
+	list := flags.String("components", names(defaultComponents()),
+		"`names` of the components that have to be there, of "+names(components))
 	onlyPrint := flags.Bool("print", false, "print the folder that would be used, and put nothing there")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -89,8 +88,8 @@ func fill(ctx context.Context, module module, dir string, wanted []component, re
 	defer func() { err = errors.Join(err, os.RemoveAll(partial)) }()
 
 	// Another process may have put them there while this one waited.
-	if needed := missing(dir, wanted); slices.ContainsFunc(needed, func(c component) bool { return c.downloadable }) {
-		download(ctx, module, partial, dir, report)
+	if needed := downloadable(missing(dir, wanted)); len(needed) > 0 {
+		download(ctx, module, needed, partial, dir, report)
 	}
 	for _, c := range missing(dir, wanted) {
 		if err := build(ctx, module, c, partial, report); err != nil {

@@ -121,7 +121,7 @@ func TestBuildsWhatIsMissingOnce(t *testing.T) {
 	if again, report := s.succeed(); again != dir || report != "" {
 		t.Errorf("a third run returned %s and reported %q, expected %s and silence", again, report, dir)
 	}
-	if builds := s.builds(); len(builds) != len(components) {
+	if builds := s.builds(); len(builds) != len(defaultComponents()) {
 		t.Errorf("got %d builds, expected one per component: %q", len(builds), builds)
 	}
 }
@@ -178,7 +178,7 @@ func TestProcessesTakeTurns(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if builds := s.builds(); len(builds) != len(components) {
+	if builds := s.builds(); len(builds) != len(defaultComponents()) {
 		t.Errorf("got %d builds, expected one per component: %q", len(builds), builds)
 	}
 }
