@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -56,9 +55,6 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: NewScheme(),
 		Cache:  watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
-		Client: client.Options{Cache: &client.CacheOptions{
-			EnableReadYourWritesConsistency: new(true),
-		}},
 		Controller:                    config.Controller{EnableWarmup: new(true)},
 		Metrics:                       diagnostics(o),
 		PprofBindAddress:              o.ProfilerAddress,

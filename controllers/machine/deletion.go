@@ -126,7 +126,7 @@ func (r *Reconciler) nodeMustBeDeleted(ctx context.Context, s *scope) (bool, err
 		return false, nil
 	}
 	machines := &clusterv1.MachineList{}
-	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency,
+	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy,
 		client.InNamespace(s.machine.Namespace), client.MatchingFields{indexCluster: s.machine.Spec.ClusterName})
 	if err != nil {
 		return false, fmt.Errorf("listing the Machines of Cluster %s: %w", s.clusterKey(), err)

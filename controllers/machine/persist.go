@@ -26,9 +26,9 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 	if err := r.writeMachine(ctx, s); err != nil {
 		return err
 	}
-	if len(s.stored.Finalizers) == 0 && s.isDeleting() {
+	if isGone(s.stored) {
 		r.sendEvents(s)
-		return nil // the API server has removed it
+		return nil
 	}
 	computeStatus(s, r.RemoteConditionsGracePeriod)
 	if complete {
@@ -73,7 +73,7 @@ func (r *Reconciler) writeMachine(ctx context.Context, s *scope) error {
 		}
 		return fmt.Errorf("patching Machine %s: %w", client.ObjectKeyFromObject(s.machine), err)
 	}
-	r.writes.record(written.UID, s.stored.ResourceVersion, written.ResourceVersion)
+	r.writes.record(s.stored.ResourceVersion, written)
 	generation := s.stored.Generation
 	if specChanged {
 		generation++
@@ -103,7 +103,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 		}
 		return fmt.Errorf("patching the status of Machine %s: %w", client.ObjectKeyFromObject(s.machine), err)
 	}
-	r.writes.record(written.UID, s.stored.ResourceVersion, written.ResourceVersion)
+	r.writes.record(s.stored.ResourceVersion, written)
 	return nil
 }
 

@@ -69,6 +69,9 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 	if err := r.Client.Get(ctx, request.NamespacedName, machine); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
+	if machine = r.writes.newest(machine); isGone(machine) {
+		return nil, nil //nolint:nilnil // we removed the last finalizer; the cache has not heard of it yet
+	}
 	if r.WatchFilter != "" && machine.Labels[clusterv1.WatchLabel] != r.WatchFilter {
 		return nil, nil //nolint:nilnil // nothing to do and nothing wrong
 	}
@@ -81,6 +84,12 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 		return nil, fmt.Errorf("reading Cluster %s: %w", s.clusterKey(), err)
 	}
 	return s, nil
+}
+
+// isGone reports whether the API server has removed the Machine: it does so when the last finalizer is taken off an
+// object that is being deleted.
+func isGone(machine *clusterv1.Machine) bool {
+	return !machine.DeletionTimestamp.IsZero() && len(machine.Finalizers) == 0
 }
 
 // work runs all phases, also after one has failed: what one of them can't do doesn't keep the others from their part.

@@ -74,6 +74,9 @@ func (r *Reconciler) machineChanges() predicate.Predicate {
 			return true
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
+			if machine, ok := e.ObjectNew.(*clusterv1.Machine); ok {
+				r.writes.observed(machine)
+			}
 			return !r.writes.caused(e.ObjectNew.GetUID(), e.ObjectOld.GetResourceVersion(), e.ObjectNew.GetResourceVersion()) ||
 				!foundByTheSame(e.ObjectOld, e.ObjectNew)
 		},
