@@ -63,6 +63,9 @@ func newCluster(s *Server, key types.NamespacedName) (*Cluster, error) {
 // Key is the namespace and name of the Cluster object that the cluster belongs to.
 func (c *Cluster) Key() types.NamespacedName { return c.key }
 
+// URL is the address of the cluster's API.
+func (c *Cluster) URL() string { return c.url }
+
 // Kubeconfig returns a kubeconfig file (JSON, which is YAML) with the cluster's present CA and token.
 func (c *Cluster) Kubeconfig() ([]byte, error) {
 	c.mu.RLock()
@@ -145,6 +148,7 @@ func (c *Cluster) Get(key types.NamespacedName, into Object) error {
 	if err != nil {
 		return err
 	}
+	reflect.ValueOf(into).Elem().SetZero() // decoding protobuf adds to what is there
 	return into.Unmarshal(rec.raw)
 }
 
