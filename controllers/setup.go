@@ -6,12 +6,14 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -53,8 +56,8 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	cfg.QPS, cfg.Burst, cfg.UserAgent = o.KubeAPIQPS, o.KubeAPIBurst, UserAgent
 	cfg.WarningHandlerWithContext = warnings{log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{})}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme: NewScheme(),
-		Cache:  watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
+		Scheme:                        NewScheme(),
+		Cache:                         watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
 		Controller:                    config.Controller{EnableWarmup: new(true)},
 		Metrics:                       diagnostics(o),
 		PprofBindAddress:              o.ProfilerAddress,
@@ -121,6 +124,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers,
 		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent, Staleness: o.RemoteConditionsGracePeriod,
 	})
+	// The registry is the process's: of several managers in one, as in tests, the first has its metrics served.
+	if err := metrics.Registry.Register(tracker); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
+		return fmt.Errorf("registering the metrics of provider kinds: %w", err)
+	}
 	reconciler := &machine.Reconciler{
 		Client:                      mgr.GetClient(),
 		External:                    tracker,

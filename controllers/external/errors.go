@@ -26,6 +26,8 @@ const (
 type KindError struct {
 	Kind    Kind
 	Problem KindProblem
+	// pending is true while the first list is under way and nothing has gone wrong.
+	pending bool
 	// Message is a full sentence for people: what was looked for, what was found, what to do.
 	Message string
 }

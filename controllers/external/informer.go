@@ -6,6 +6,7 @@ package external
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,35 +25,38 @@ type informer struct {
 	resolution contract.Resolution
 	cancel     context.CancelFunc
 	stopped    chan struct{}
-	failed     chan error
+	// reported has room for the latest outcome of a list or watch request: nil, or why it failed.
+	reported chan error
 }
 
 // startInformer starts listing and watching. Its events reach the queue only once it serves reads: until then the swap
 // that follows the sync wakes every Machine of the kind.
 func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolution contract.Resolution) *informer {
 	ctx, cancel := context.WithCancel(ctx)
-	resource := w.tracker.dynamic.Resource(resourceOf(w.kind, w.crdName, resolution)).Namespace(w.tracker.namespace)
-	listWatch := &toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return resource.Watch(ctx, options)
-		},
-	}
 	inf := &informer{
-		shared:     toolscache.NewSharedIndexInformer(listWatch, &unstructured.Unstructured{}, 0, toolscache.Indexers{}),
 		crdUID:     crdUID,
 		resolution: resolution,
 		cancel:     cancel,
 		stopped:    make(chan struct{}),
-		failed:     make(chan error, 1),
+		reported:   make(chan error, 1),
 	}
+	resource := w.tracker.dynamic.Resource(resourceOf(w.kind, w.crdName, resolution)).Namespace(w.tracker.namespace)
+	inf.shared = toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := resource.List(ctx, options)
+			inf.report(ctx, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			events, err := resource.Watch(ctx, options)
+			inf.report(ctx, err)
+			return events, err
+		},
+	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{})
 	// None of these three fails before the informer has been started.
 	_ = inf.shared.SetTransform(w.prune)
 	_ = inf.shared.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *toolscache.Reflector, err error) {
-		log.FromContext(ctx).V(1).Info("List or watch failed, it is retried", "apiVersion", resolution.APIVersion, "err", err.Error())
-		inf.fail(err)
+		log.FromContext(ctx).V(1).Info("List or watch has ended, it is started again", "apiVersion", resolution.APIVersion, "err", err.Error())
 	})
 	_, _ = inf.shared.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { w.notify(inf, obj) },
@@ -64,6 +68,22 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 		inf.shared.RunWithContext(ctx)
 	}()
 	return inf
+}
+
+// report keeps the outcome of a request for the follower. That a resource version has expired is no failure: the
+// reflector lists again.
+func (i *informer) report(ctx context.Context, err error) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return
+	}
+	select {
+	case <-i.reported: //nolint:errcheck // drops the outcome that nobody took
+	default:
+	}
+	select {
+	case i.reported <- err:
+	default:
+	}
 }
 
 // prune is the transform of the informer: it runs before an object is stored, also for tombstones.
@@ -78,6 +98,8 @@ func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 	old, okOld := before.(*unstructured.Unstructured)
 	now, okNow := after.(*unstructured.Unstructured)
 	if okOld && okNow && w.kind.Role.contractEqual(old, now) {
+		w.counts.seen.Add(1)
+		w.counts.ignored.Add(1)
 		return
 	}
 	w.notify(from, after)
@@ -95,6 +117,7 @@ func (w *kindWatch) notifyDelete(from *informer, obj any) {
 }
 
 func (w *kindWatch) notify(from *informer, obj any) {
+	w.counts.seen.Add(1)
 	if w.state.Load().serving != from {
 		return
 	}
@@ -118,23 +141,12 @@ func (i *informer) synced() <-chan struct{} {
 	return i.shared.HasSyncedChecker().Done()
 }
 
-// failures delivers the latest error of list or watch.
-func (i *informer) failures() <-chan error {
+// reports delivers the latest outcome of a list or watch request; it blocks for ever when there is no informer.
+func (i *informer) reports() <-chan error {
 	if i == nil {
 		return nil
 	}
-	return i.failed
-}
-
-func (i *informer) fail(err error) {
-	select {
-	case <-i.failed: //nolint:errcheck // drops the error that nobody took
-	default:
-	}
-	select {
-	case i.failed <- err:
-	default:
-	}
+	return i.reported
 }
 
 // end stops the informer and waits for its goroutines.

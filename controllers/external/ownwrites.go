@@ -44,6 +44,7 @@ func (w *kindWatch) newest(stored *unstructured.Unstructured) *unstructured.Unst
 		delete(w.written, stored.GetUID())
 		return stored
 	}
+	w.counts.ownReads.Add(1)
 	return written
 }
 

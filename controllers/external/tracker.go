@@ -115,7 +115,7 @@ func (t *Tracker) start(ctx context.Context, queue workqueue.TypedRateLimitingIn
 	defer t.mu.Unlock()
 	t.ctx, t.queue = ctx, queue
 	for _, watch := range t.kinds {
-		go watch.follow(ctx)
+		t.run(watch)
 	}
 }
 
@@ -125,6 +125,13 @@ func (t *Tracker) start(ctx context.Context, queue workqueue.TypedRateLimitingIn
 // can be read and the object isn't there.
 func (t *Tracker) Get(kind Kind, key types.NamespacedName) (*Object, error) {
 	return t.watchOf(kind).get(key)
+}
+
+// Listed reports whether the first list of the kind has an outcome, good or bad, and starts the informer on first use.
+// Until then a caller should leave things as they are: everything that references the kind is enqueued afterwards.
+func (t *Tracker) Listed(kind Kind) bool {
+	problem := t.watchOf(kind).state.Load().problem
+	return problem == nil || !problem.pending
 }
 
 // Ensure starts the informer of the kind, if it isn't running already, without waiting for it.
@@ -175,9 +182,30 @@ func (t *Tracker) watchOf(kind Kind) *kindWatch {
 	watch = newKindWatch(t, kind)
 	t.kinds[kind] = watch
 	if t.ctx != nil {
-		go watch.follow(t.ctx)
+		t.run(watch)
 	}
 	return watch
+}
+
+// run starts the follower of a watch. The caller holds the lock.
+func (t *Tracker) run(watch *kindWatch) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	watch.cancel = cancel
+	go watch.follow(ctx)
+}
+
+// Release ends the watch of the kind if nothing references it any more; the next use starts it again. It is to be called
+// when an object that may have been the last one is gone from the cache that the Referrers answer from.
+func (t *Tracker) Release(ctx context.Context, kind Kind) {
+	if len(t.referrers.Of(ctx, kind)) > 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if watch, ok := t.kinds[kind]; ok && watch.cancel != nil {
+		watch.cancel()
+		delete(t.kinds, kind)
+	}
 }
 
 // crdChanged makes the watches of the CRD's kinds look at it again.

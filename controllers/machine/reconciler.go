@@ -56,6 +56,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if reason := pausedBecause(s); reason != "" {
 		return r.result(s, r.persistPaused(ctx, s, reason))
 	}
+	if !r.kindsListed(s.machine) {
+		return ctrl.Result{}, nil
+	}
 	if err := r.reconcileOwner(ctx, s); err != nil {
 		return r.result(s, err) // without a finalizer nothing else may be touched
 	}
@@ -84,6 +87,17 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 		return nil, fmt.Errorf("reading Cluster %s: %w", s.clusterKey(), err)
 	}
 	return s, nil
+}
+
+// kindsListed is false while a kind that the Machine references is being listed for the first time, as it is for every
+// Machine when the manager starts. Nothing is known then that would be worth a write; the end of the list wakes the
+// Machine.
+func (r *Reconciler) kindsListed(machine *clusterv1.Machine) bool {
+	listed := r.External.Listed(infraKind(machine))
+	if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
+		listed = r.External.Listed(bootstrapKind(machine)) && listed
+	}
+	return listed
 }
 
 // isGone reports whether the API server has removed the Machine: it does so when the last finalizer is taken off an

@@ -4,8 +4,10 @@
 package machine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +25,10 @@ import (
 func computeStatus(s *scope, grace time.Duration) {
 	set := func(condition metav1.Condition) { status.Set(s.machine, condition, s.now) }
 	setPaused(s, "")
-	set(bootstrapConfigReady(s))
-	set(infrastructureReady(s))
+	for _, condition := range []metav1.Condition{bootstrapConfigReady(s), infrastructureReady(s)} {
+		set(condition)
+		warnOnce(s, condition)
+	}
 	for _, condition := range nodeConditions(s, grace) {
 		set(condition)
 	}
@@ -99,11 +103,32 @@ func providedReady[T any](p *provided[T], kind, path string, flag bool) metav1.C
 		return ready
 	case flag:
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
-	case p.done:
-		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason, Message: kind + strings.TrimPrefix(p.waiting, ";")}
+	case p.done: // and yet the Machine has taken nothing over
+		why := cmp.Or(strings.TrimPrefix(p.waiting, "; "), "it is being deleted")
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason, Message: kind + ": " + why}
 	default:
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason, Message: fmt.Sprintf("%s %s is false%s", kind, path, p.waiting)}
 	}
+}
+
+// warnOnce sends an event when a provider object can't be used, or its kind can't be read, for a reason that the Machine
+// did not have before.
+func warnOnce(s *scope, condition metav1.Condition) {
+	before := status.Get(s.stored, condition.Type)
+	if condition.Status == metav1.ConditionUnknown && condition.Message != "" && ownReasons[condition.Reason] && (before == nil || before.Reason != condition.Reason) {
+		s.warning(condition.Reason, "Read", condition.Message)
+	}
+}
+
+// ownReasons are those of our own findings, in contrast to what a provider reports as Unknown.
+var ownReasons = map[string]bool{
+	clusterv1.ContractViolatedReason:                true,
+	clusterv1.AlreadyOwnedReason:                    true,
+	clusterv1.CustomResourceDefinitionMissingReason: true,
+	clusterv1.ContractVersionUnknownReason:          true,
+	clusterv1.KindNotSyncedReason:                   true,
+	clusterv1.ClusterDoesNotExistReason:             true,
+	clusterv1.InvalidConditionReportedReason:        true,
 }
 
 func reasonOf(problem error) string {
@@ -166,50 +191,42 @@ func nodeConditions(s *scope, grace time.Duration) []metav1.Condition {
 
 // connectionConditions decides as long as the workload cluster can't be asked.
 func connectionConditions(s *scope, grace time.Duration, unknown func(reason, message string) []metav1.Condition) ([]metav1.Condition, bool) {
-	const down = clusterv1.MachineNodeConnectionDownReason
-	have := status.Get(s.machine, clusterv1.MachineNodeReadyCondition) != nil && status.Get(s.machine, clusterv1.MachineNodeHealthyCondition) != nil
-	health := s.node.health
-	lastProbe := "Last successful probe at "
-	if !health.LastSuccess.IsZero() {
-		lastProbe += health.LastSuccess.UTC().Format(time.RFC3339)
-	}
-	notYet := "Remote connection not established yet"
-	if s.node.err != nil {
-		notYet += ": " + s.node.err.Error()
-	}
-	since := health.LastSuccess
+	health, since := s.node.health, s.node.health.LastSuccess
 	if initialized := meta.FindStatusCondition(s.cluster.Status.Conditions, clusterv1.ClusterControlPlaneInitializedCondition); initialized != nil && initialized.LastTransitionTime.After(since) {
 		since = initialized.LastTransitionTime.Time
 	}
+	hardlyTried := health.LastSuccess.IsZero() && health.Failures < workload.ProbeFailures
 	switch {
-	case health.LastSuccess.IsZero() && health.Failures < workload.ProbeFailures && !connectionLost(s.machine):
-		if have && !waitedForCluster(s.machine) {
+	case !hardlyTried && s.now.Sub(since) > grace:
+		return unknown(clusterv1.MachineNodeConnectionDownReason, connectionDown(&s.node)), true
+	case hardlyTried, errors.Is(s.node.err, workload.ErrNotConnected):
+		if knowsNode(s.machine) {
 			return nil, true
 		}
-		return unknown(down, notYet), true
-	case s.now.Sub(since) > grace:
-		return unknown(down, lastProbe), true
-	case errors.Is(s.node.err, workload.ErrNotConnected):
-		if have && !waitedForCluster(s.machine) {
-			return nil, true
-		}
-		return unknown(down, notYet), true
+		return unknown(clusterv1.MachineNodeConnectionDownReason, connectionDown(&s.node)), true
 	case s.node.err != nil:
 		return unknown(clusterv1.MachineNodeInternalErrorReason, s.node.err.Error()), true
 	}
 	return nil, false
 }
 
-// waitedForCluster reports whether the Node conditions speak of the time before there was a workload cluster to ask.
-// They are no knowledge about a Node that would be worth keeping.
-func waitedForCluster(machine *clusterv1.Machine) bool {
-	condition := status.Get(machine, clusterv1.MachineNodeReadyCondition)
-	return condition.Status == metav1.ConditionUnknown && !machine.Status.NodeRef.IsDefined()
+// connectionDown says since when there is no connection or, if there never was one, why.
+func connectionDown(node *observedNode) string {
+	if !node.health.LastSuccess.IsZero() {
+		return "Last successful probe at " + node.health.LastSuccess.UTC().Format(time.RFC3339)
+	}
+	text := "Remote connection not established yet"
+	if node.err != nil {
+		text += ": " + node.err.Error()
+	}
+	return text
 }
 
-func connectionLost(machine *clusterv1.Machine) bool {
-	condition := status.Get(machine, clusterv1.MachineNodeReadyCondition)
-	return condition != nil && condition.Reason == clusterv1.MachineNodeConnectionDownReason && machine.Status.NodeRef.IsDefined()
+// knowsNode reports whether the Machine has conditions about a Node that are worth keeping while it can't be asked. Those
+// of the time before there was a Node, or a workload cluster, only say what was waited for then.
+func knowsNode(machine *clusterv1.Machine) bool {
+	ready, healthy := status.Get(machine, clusterv1.MachineNodeReadyCondition), status.Get(machine, clusterv1.MachineNodeHealthyCondition)
+	return ready != nil && healthy != nil && (ready.Status != metav1.ConditionUnknown || machine.Status.NodeRef.IsDefined())
 }
 
 func deleting(s *scope) metav1.Condition {
@@ -222,7 +239,7 @@ func deleting(s *scope) metav1.Condition {
 // updating only reports what others do: in-place updates are made by other controllers.
 func updating(machine *clusterv1.Machine) metav1.Condition {
 	_, inProgress := machine.Annotations[clusterv1.UpdateInProgressAnnotation]
-	if inProgress || strings.Contains(machine.Annotations[clusterv1.PendingHooksAnnotation], "UpdateMachine") {
+	if inProgress || slices.Contains(strings.Split(machine.Annotations[clusterv1.PendingHooksAnnotation], ","), "UpdateMachine") {
 		return metav1.Condition{
 			Type: clusterv1.MachineUpdatingCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineInPlaceUpdatingReason, Message: "In-place update in progress",
 		}

@@ -21,7 +21,7 @@ func setDeprecated(s *scope) {
 	}
 	setDeprecatedProvided(s, clusterv1.InfrastructureReadyV1Beta1Condition, clusterv1.WaitingForInfrastructureFallbackV1Beta1Reason,
 		s.infra.object != nil, s.infra.missing, s.infra.done, s.infra.fields.DeprecatedConditions)
-	setDeprecatedNodeHealthy(s)
+	setDeprecatedNodeHealthy(s, s.infra.object == nil || s.infra.object.Deleting())
 	status.SetDeprecatedReady(s.machine, s.now)
 }
 
@@ -62,7 +62,7 @@ func setDeprecatedProvided(s *scope, conditionType clusterv1.ConditionType, wait
 	status.SetDeprecated(s.machine, condition, s.now)
 }
 
-func setDeprecatedNodeHealthy(s *scope) {
+func setDeprecatedNodeHealthy(s *scope, infraGoes bool) {
 	condition := clusterv1.Condition{Type: clusterv1.MachineNodeHealthyV1Beta1Condition, Status: corev1.ConditionFalse}
 	switch {
 	case !workloadClusterReady(s.cluster), errors.Is(s.node.err, workload.ErrNotConnected):
@@ -79,7 +79,7 @@ func setDeprecatedNodeHealthy(s *scope) {
 	case s.node.node == nil:
 		condition.Severity, condition.Reason = clusterv1.ConditionSeverityWarning, clusterv1.NodeProvisioningV1Beta1Reason
 		condition.Message = "Waiting for a node with matching ProviderID to exist"
-	case s.infra.object == nil || s.infra.object.Deleting():
+	case infraGoes:
 		condition.Severity, condition.Reason = clusterv1.ConditionSeverityInfo, clusterv1.DeletingV1Beta1Reason
 	default:
 		condition = status.DeprecatedNodeHealthy(s.node.node)

@@ -48,7 +48,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 	referrers := Referrers{Reader: mgr.GetCache()}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("machine").
-		For(&clusterv1.Machine{}, builder.WithPredicates(r.machineChanges())).
+		For(&clusterv1.Machine{}, builder.WithPredicates(r.machineChanges(ctx))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
 			return referrers.OfCluster(ctx, client.ObjectKeyFromObject(cluster))
 		}), builder.WithPredicates(clusterChanges())).
@@ -61,8 +61,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 // machineChanges lets everything pass but the events of our own writes, as they were computed from all that was known.
 // A write of ours that changes what a Machine is found by passes: an event of the Node that came before the cache had
 // the new providerID found no Machine to wake. It also starts the informers of the kinds that a new Machine references,
-// so that those of all kinds in use list side by side.
-func (r *Reconciler) machineChanges() predicate.Predicate {
+// so that those of all kinds in use list side by side, and ends those of kinds that no Machine references any more.
+func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			if machine, ok := e.Object.(*clusterv1.Machine); ok {
@@ -82,6 +82,12 @@ func (r *Reconciler) machineChanges() predicate.Predicate {
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.writes.forget(e.Object.GetUID())
+			if machine, ok := e.Object.(*clusterv1.Machine); ok {
+				r.External.Release(ctx, infraKind(machine))
+				if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
+					r.External.Release(ctx, bootstrapKind(machine))
+				}
+			}
 			return false
 		},
 	}

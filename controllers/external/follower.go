@@ -1,0 +1,188 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/machinist-dev/machinist/apis/contract"
+)
+
+// staleAfter is how long an informer that serves may fail to list and watch before its answers are called old.
+const staleAfter = 10 * time.Second
+
+// errNoAnswer is the failure of a list that takes too long.
+var errNoAnswer = errors.New("the API server has not answered yet")
+
+// follower adapts a kindWatch to its CRD. It runs in one goroutine.
+type follower struct {
+	*kindWatch
+	// next has been started and does not serve yet; nil if the serving informer is the right one, or none can be.
+	next *informer
+	// nextFailed is true if next could not list so far.
+	nextFailed bool
+	// failure is why the serving informer, or the first one, can't list and watch at the moment; nil if it can.
+	failure error
+	// stale fires when that has lasted too long; nil while there is no failure.
+	stale <-chan time.Time
+}
+
+// follow runs until the context ends, and then leaves nothing running.
+func (w *kindWatch) follow(ctx context.Context) {
+	f := &follower{kindWatch: w}
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("kind", w.kind.GroupKind.String(), "role", w.kind.Role.String()))
+	defer func() {
+		f.next.end()
+		w.state.Load().serving.end()
+	}()
+	f.adapt(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wakeup:
+			f.adapt(ctx)
+		case <-f.next.synced():
+			f.swap(ctx)
+		case err := <-f.next.reports():
+			f.nextReported(ctx, err)
+		case err := <-w.state.Load().serving.reports():
+			f.servingReported(ctx, err)
+		case <-f.stale:
+			f.stale = nil
+			f.publish(ctx, f.problem(NotSynced, "Objects of %s can't be watched for %s now: %v; this is retried until it succeeds", f.kind.GroupKind, staleAfter, f.failure))
+		}
+	}
+}
+
+// adapt compares the CRD with what runs.
+func (f *follower) adapt(ctx context.Context) {
+	crd, err := f.tracker.readCRD(ctx, f.crdName)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case apierrors.IsNotFound(err):
+		f.stop(ctx, f.problem(CRDMissing, "CustomResourceDefinition %s for %s does not exist: install the provider, or correct the reference", f.crdName, f.kind.GroupKind))
+		return
+	case err != nil:
+		f.stop(ctx, f.problem(NotSynced, "CustomResourceDefinition %s can't be read: %v", f.crdName, err))
+		return
+	}
+	resolution, err := contract.Resolve(crd.Labels)
+	if err != nil {
+		f.stop(ctx, f.problem(ContractUnknown, "CustomResourceDefinition %s: %v", f.crdName, err))
+		return
+	}
+	state := f.state.Load()
+	switch {
+	case state.serving.serves(crd.UID, resolution.APIVersion):
+		f.dropNext()
+		f.publishResolution(ctx, resolution)
+	case f.next.serves(crd.UID, resolution.APIVersion) && !f.nextFailed:
+		f.next.resolution = resolution
+	default:
+		f.replace(ctx, crd.UID, resolution)
+	}
+}
+
+// replace starts the informer that shall serve next. One that failed for the same version is started again, too: the CRD
+// has changed, perhaps because it is served now, and the old one would only find out after its backoff.
+func (f *follower) replace(ctx context.Context, crdUID types.UID, resolution contract.Resolution) {
+	f.dropNext()
+	if serving := f.state.Load().serving; serving != nil && serving.crdUID != crdUID {
+		// Deleted and installed again: what the old informer knows is gone.
+		f.stop(ctx, f.pending())
+	}
+	log.FromContext(ctx).V(1).Info("Starting informer", "apiVersion", resolution.APIVersion, "contractVersion", resolution.ContractVersion)
+	f.next = f.startInformer(ctx, crdUID, resolution)
+	if f.state.Load().serving == nil {
+		f.failure, f.stale = errNoAnswer, time.After(staleAfter)
+	}
+}
+
+// swap makes the informer that has synced serve, wakes every Machine of the kind, and ends the one that served before.
+func (f *follower) swap(ctx context.Context) {
+	before := f.state.Load().serving
+	f.state.Store(&kindState{serving: f.next, resolution: f.next.resolution})
+	log.FromContext(ctx).Info("Informer has synced", "apiVersion", f.next.resolution.APIVersion, "contractVersion", f.next.resolution.ContractVersion)
+	f.next, f.nextFailed, f.failure, f.stale = nil, false, nil, nil
+	f.wakeAll(ctx)
+	before.end()
+}
+
+func (f *follower) nextReported(ctx context.Context, err error) {
+	f.nextFailed = err != nil
+	if err == nil {
+		return
+	}
+	problem := f.problem(NotSynced, "Objects of %s can't be listed at API version %s: %v; the list is retried until it succeeds", f.kind.GroupKind, f.next.resolution.APIVersion, err)
+	if f.state.Load().serving != nil {
+		// The answers of the informer that still serves are better than none.
+		log.FromContext(ctx).V(1).Info("Informer of the next API version has not synced", "message", problem.Message)
+		return
+	}
+	f.stale = nil // what it fails with says more than that it takes long
+	f.publish(ctx, problem)
+}
+
+func (f *follower) servingReported(ctx context.Context, err error) {
+	f.failure = err
+	switch {
+	case err == nil:
+		f.stale = nil
+		f.publish(ctx, nil)
+	case f.stale == nil && f.state.Load().problem == nil:
+		f.stale = time.After(staleAfter)
+	}
+}
+
+// publishResolution switches the contract version when the label moved without changing the API version.
+func (f *follower) publishResolution(ctx context.Context, resolution contract.Resolution) {
+	state := f.state.Load()
+	if state.resolution == resolution {
+		return
+	}
+	f.state.Store(&kindState{serving: state.serving, resolution: resolution, problem: state.problem})
+	log.FromContext(ctx).Info("Contract version has changed", "apiVersion", resolution.APIVersion, "contractVersion", resolution.ContractVersion)
+	f.wakeAll(ctx)
+}
+
+// publish makes reads fail with the problem, or succeed again if it is nil, and wakes every Machine of the kind if that
+// is news to them.
+func (f *follower) publish(ctx context.Context, problem *KindError) {
+	state := f.state.Load()
+	if state.problem == problem || (state.problem != nil && problem != nil && *state.problem == *problem) {
+		return
+	}
+	if problem != nil {
+		log.FromContext(ctx).Info("Kind can't be read", "problem", problem.Problem, "message", problem.Message)
+	}
+	f.state.Store(&kindState{serving: state.serving, resolution: state.resolution, problem: problem})
+	f.wakeAll(ctx)
+}
+
+// stop ends all informers; reads fail with the problem from now on.
+func (f *follower) stop(ctx context.Context, problem *KindError) {
+	f.dropNext()
+	state := f.state.Load()
+	f.publish(ctx, problem)
+	f.state.Store(&kindState{problem: f.state.Load().problem})
+	f.failure, f.stale = nil, nil
+	state.serving.end()
+}
+
+func (f *follower) dropNext() {
+	f.next.end()
+	f.next, f.nextFailed = nil, false
+}
+
+func (f *follower) wakeAll(ctx context.Context) {
+	f.tracker.enqueue(f.tracker.referrers.Of(ctx, f.kind))
+}
