@@ -119,7 +119,9 @@ var _ = DescribeTable("Deleting", func(s *scope, conditionStatus metav1.Conditio
 },
 	Entry("not asked for", knowing(), no, "NotDeleting", ""),
 	Entry("not asked for, whatever a stage says", knowing(func(s *scope) { s.deleting = stage{"DeletingNode", "text"} }), no, "NotDeleting", ""),
-	Entry("at its stage", knowing(deletingSince(time.Hour), func(s *scope) { s.deleting = stage{"WaitingForInfrastructureDeletion", "Waiting for SimMachine to be deleted"} }),
+	Entry("at its stage", knowing(deletingSince(time.Hour), func(s *scope) {
+		s.deleting = stage{"WaitingForInfrastructureDeletion", "Waiting for SimMachine to be deleted"}
+	}),
 		yes, "WaitingForInfrastructureDeletion", "Waiting for SimMachine to be deleted"),
 )
 
