@@ -16,80 +16,80 @@ import (
 
 // The fields of BootstrapConfig, as indexes of its specification.
 const (
-	bootstrapConfigDataSecretCreated = iota
-	bootstrapConfigDataSecretName
-	bootstrapConfigFailureReason
-	bootstrapConfigFailureMessage
-	bootstrapConfigConditions
-	bootstrapConfigDeprecatedConditions
-	bootstrapConfigCertificatesExpiry
-	bootstrapConfigClusterName
-	bootstrapConfigWatchFilter
-	bootstrapConfigPaused
-	bootstrapConfigUpdateInProgress
+	bootstrapConfigDataSecretCreatedField = iota
+	bootstrapConfigDataSecretNameField
+	bootstrapConfigFailureReasonField
+	bootstrapConfigFailureMessageField
+	bootstrapConfigConditionsField
+	bootstrapConfigDeprecatedConditionsField
+	bootstrapConfigCertificatesExpiryField
+	bootstrapConfigClusterNameField
+	bootstrapConfigWatchFilterField
+	bootstrapConfigPausedField
+	bootstrapConfigUpdateInProgressField
 )
 
-var bootstrapConfig = accessor.NewKind(accessor.KindSpec{
+var bootstrapConfigKind = accessor.NewKind(accessor.KindSpec{
 	Name:        "BootstrapConfig",
 	Versions:    []string{string(contract.V1Beta2), string(contract.V1Beta1)},
 	LabelPrefix: "cluster.x-k8s.io/",
 	CRD:         accessor.CRDRules{Scope: "Namespaced", StatusSubresource: true, PluralName: true},
 	Fields: []accessor.FieldSpec{
-		bootstrapConfigDataSecretCreated: {
+		bootstrapConfigDataSecretCreatedField: {
 			Name:     "DataSecretCreated",
 			Type:     accessor.Type{Kind: accessor.Bool},
 			Paths:    [][]string{{"status.initialization.dataSecretCreated"}, {"status.ready"}},
 			Required: true,
 		},
-		bootstrapConfigDataSecretName: {
+		bootstrapConfigDataSecretNameField: {
 			Name:     "DataSecretName",
 			Type:     accessor.Type{Kind: accessor.String},
 			Paths:    [][]string{{"status.dataSecretName"}, {"status.dataSecretName"}},
 			Required: true,
 		},
-		bootstrapConfigFailureReason: {
+		bootstrapConfigFailureReasonField: {
 			Name:  "FailureReason",
 			Type:  accessor.Type{Kind: accessor.String},
 			Paths: [][]string{{"status.failureReason"}, {"status.failureReason"}},
 		},
-		bootstrapConfigFailureMessage: {
+		bootstrapConfigFailureMessageField: {
 			Name:  "FailureMessage",
 			Type:  accessor.Type{Kind: accessor.String},
 			Paths: [][]string{{"status.failureMessage"}, {"status.failureMessage"}},
 		},
-		bootstrapConfigConditions: {
+		bootstrapConfigConditionsField: {
 			Name:  "Conditions",
 			Type:  accessor.Type{Kind: accessor.ObjectList, Members: conditionMembers, SkipNonObjects: true},
 			Paths: [][]string{{"status.v1beta2.conditions", "status.conditions"}, {"status.v1beta2.conditions", "status.conditions"}},
 		},
-		bootstrapConfigDeprecatedConditions: {
+		bootstrapConfigDeprecatedConditionsField: {
 			Name:    "DeprecatedConditions",
 			Type:    accessor.Type{Kind: accessor.ObjectList, Members: deprecatedConditionMembers},
 			Paths:   [][]string{{"status.deprecated.v1beta1.conditions", "status.conditions"}, {"status.deprecated.v1beta1.conditions", "status.conditions"}},
 			Lenient: true,
 		},
-		bootstrapConfigCertificatesExpiry: {
+		bootstrapConfigCertificatesExpiryField: {
 			Name:       "CertificatesExpiry",
 			Type:       accessor.Type{Kind: accessor.Time},
 			Annotation: "machine.cluster.x-k8s.io/certificates-expiry",
 		},
-		bootstrapConfigClusterName: {
+		bootstrapConfigClusterNameField: {
 			Name:  "ClusterName",
 			Type:  accessor.Type{Kind: accessor.String},
 			Label: "cluster.x-k8s.io/cluster-name",
 		},
-		bootstrapConfigWatchFilter: {
+		bootstrapConfigWatchFilterField: {
 			Name:  "WatchFilter",
 			Type:  accessor.Type{Kind: accessor.String},
 			Label: "cluster.x-k8s.io/watch-filter",
 		},
-		bootstrapConfigPaused: {
+		bootstrapConfigPausedField: {
 			Name:       "Paused",
 			Type:       accessor.Type{Kind: accessor.Bool},
 			Annotation: "cluster.x-k8s.io/paused",
 			Presence:   true,
 		},
-		bootstrapConfigUpdateInProgress: {
+		bootstrapConfigUpdateInProgressField: {
 			Name:       "UpdateInProgress",
 			Type:       accessor.Type{Kind: accessor.Bool},
 			Annotation: "in-place-updates.internal.cluster.x-k8s.io/update-in-progress",
@@ -124,24 +124,24 @@ type BootstrapConfig struct {
 // If the contract version is unknown it is an *accessor.UnknownVersionError, and all fields are absent.
 func WrapBootstrapConfig(obj *unstructured.Unstructured, version contract.Version) (BootstrapConfig, error) {
 	var r accessor.Reader
-	if err := r.Open(bootstrapConfig, obj, string(version)); err != nil {
+	if err := r.Open(bootstrapConfigKind, obj, string(version)); err != nil {
 		return BootstrapConfig{object: obj, contractVersion: version}, err
 	}
 	wrapped := BootstrapConfig{
 		object:          obj,
 		contractVersion: version,
 
-		dataSecretCreated:    r.Bool(bootstrapConfigDataSecretCreated),
-		dataSecretName:       r.String(bootstrapConfigDataSecretName),
-		failureReason:        r.String(bootstrapConfigFailureReason),
-		failureMessage:       r.String(bootstrapConfigFailureMessage),
-		conditions:           r.Checked(bootstrapConfigConditions),
-		deprecatedConditions: r.Checked(bootstrapConfigDeprecatedConditions),
-		certificatesExpiry:   r.Time(bootstrapConfigCertificatesExpiry),
-		clusterName:          r.String(bootstrapConfigClusterName),
-		watchFilter:          r.String(bootstrapConfigWatchFilter),
-		paused:               r.Present(bootstrapConfigPaused),
-		updateInProgress:     r.Present(bootstrapConfigUpdateInProgress),
+		dataSecretCreated:    r.Bool(bootstrapConfigDataSecretCreatedField),
+		dataSecretName:       r.String(bootstrapConfigDataSecretNameField),
+		failureReason:        r.String(bootstrapConfigFailureReasonField),
+		failureMessage:       r.String(bootstrapConfigFailureMessageField),
+		conditions:           r.Checked(bootstrapConfigConditionsField),
+		deprecatedConditions: r.Checked(bootstrapConfigDeprecatedConditionsField),
+		certificatesExpiry:   r.Time(bootstrapConfigCertificatesExpiryField),
+		clusterName:          r.String(bootstrapConfigClusterNameField),
+		watchFilter:          r.String(bootstrapConfigWatchFilterField),
+		paused:               r.Present(bootstrapConfigPausedField),
+		updateInProgress:     r.Present(bootstrapConfigUpdateInProgressField),
 	}
 	return wrapped, r.Err()
 }
@@ -154,7 +154,7 @@ func (w BootstrapConfig) ContractVersion() contract.Version { return w.contractV
 
 // Findings lists the fields that are absent, while the object has a value where only another contract version looks.
 func (w BootstrapConfig) Findings() []accessor.Finding {
-	return bootstrapConfig.Findings(w.object, string(w.contractVersion))
+	return bootstrapConfigKind.Findings(w.object, string(w.contractVersion))
 }
 
 // DataSecretCreated says that the Secret with the bootstrap data exists.
@@ -189,7 +189,7 @@ func (w BootstrapConfig) Conditions() ([]contract.Condition, bool) {
 //
 // It is read from status.deprecated.v1beta1.conditions or status.conditions; the second result says whether there is a value.
 func (w BootstrapConfig) DeprecatedConditions() ([]contract.DeprecatedCondition, bool) {
-	return accessor.AsList(bootstrapConfig.Usable(bootstrapConfigDeprecatedConditions, w.deprecatedConditions), toDeprecatedCondition)
+	return accessor.AsList(bootstrapConfigKind.Usable(bootstrapConfigDeprecatedConditionsField, w.deprecatedConditions), toDeprecatedCondition)
 }
 
 // CertificatesExpiry is when the first certificate of a control plane machine expires.
@@ -218,20 +218,20 @@ func (w BootstrapConfig) Paused() bool { return w.paused }
 func (w BootstrapConfig) UpdateInProgress() bool { return w.updateInProgress }
 
 // BootstrapConfigPaths returns every path that is read from an object under any contract version, sorted.
-func BootstrapConfigPaths() []accessor.Path { return bootstrapConfig.Paths() }
+func BootstrapConfigPaths() []accessor.Path { return bootstrapConfigKind.Paths() }
 
 // PruneBootstrapConfig cuts an object down to what the contract names, in all contract versions, and to the metadata that
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
-func PruneBootstrapConfig(obj *unstructured.Unstructured) { bootstrapConfig.Prune(obj) }
+func PruneBootstrapConfig(obj *unstructured.Unstructured) { bootstrapConfigKind.Prune(obj) }
 
 // BootstrapConfigContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func BootstrapConfigContractEqual(old, current *unstructured.Unstructured) bool {
-	return bootstrapConfig.Equal(old, current)
+	return bootstrapConfigKind.Equal(old, current)
 }
 
 // CheckBootstrapConfigCRD says what keeps a CRD from being one of BootstrapConfig, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckBootstrapConfigCRD(crd *unstructured.Unstructured) []crdcheck.Finding {
-	return crdcheck.Check(bootstrapConfig.Spec(), crd)
+	return crdcheck.Check(bootstrapConfigKind.Spec(), crd)
 }

@@ -15,98 +15,98 @@ import (
 
 // The fields of InfraMachine, as indexes of its specification.
 const (
-	infraMachineProviderID = iota
-	infraMachineProvisioned
-	infraMachineDeprecatedFailureDomain
-	infraMachineFailureDomain
-	infraMachineAddresses
-	infraMachineInterruptible
-	infraMachineFailureReason
-	infraMachineFailureMessage
-	infraMachineConditions
-	infraMachineDeprecatedConditions
-	infraMachineClusterName
-	infraMachineWatchFilter
-	infraMachinePaused
-	infraMachineUpdateInProgress
+	infraMachineProviderIDField = iota
+	infraMachineProvisionedField
+	infraMachineDeprecatedFailureDomainField
+	infraMachineFailureDomainField
+	infraMachineAddressesField
+	infraMachineInterruptibleField
+	infraMachineFailureReasonField
+	infraMachineFailureMessageField
+	infraMachineConditionsField
+	infraMachineDeprecatedConditionsField
+	infraMachineClusterNameField
+	infraMachineWatchFilterField
+	infraMachinePausedField
+	infraMachineUpdateInProgressField
 )
 
-var infraMachine = accessor.NewKind(accessor.KindSpec{
+var infraMachineKind = accessor.NewKind(accessor.KindSpec{
 	Name:        "InfraMachine",
 	Versions:    []string{string(contract.V1Beta2), string(contract.V1Beta1)},
 	LabelPrefix: "cluster.x-k8s.io/",
 	CRD:         accessor.CRDRules{Scope: "Namespaced", StatusSubresource: true, PluralName: true},
 	Fields: []accessor.FieldSpec{
-		infraMachineProviderID: {
+		infraMachineProviderIDField: {
 			Name:     "ProviderID",
 			Type:     accessor.Type{Kind: accessor.String},
 			Paths:    [][]string{{"spec.providerID"}, {"spec.providerID"}},
 			Required: true,
 		},
-		infraMachineProvisioned: {
+		infraMachineProvisionedField: {
 			Name:     "Provisioned",
 			Type:     accessor.Type{Kind: accessor.Bool},
 			Paths:    [][]string{{"status.initialization.provisioned"}, {"status.ready"}},
 			Required: true,
 		},
-		infraMachineDeprecatedFailureDomain: {
+		infraMachineDeprecatedFailureDomainField: {
 			Name:  "DeprecatedFailureDomain",
 			Type:  accessor.Type{Kind: accessor.String},
 			Paths: [][]string{{"spec.failureDomain"}, {"spec.failureDomain"}},
 		},
-		infraMachineFailureDomain: {
+		infraMachineFailureDomainField: {
 			Name:  "FailureDomain",
 			Type:  accessor.Type{Kind: accessor.String},
 			Paths: [][]string{{"status.failureDomain"}, {"status.failureDomain"}},
 		},
-		infraMachineAddresses: {
+		infraMachineAddressesField: {
 			Name:  "Addresses",
 			Type:  accessor.Type{Kind: accessor.ObjectList, Members: machineAddressMembers},
 			Paths: [][]string{{"status.addresses"}, {"status.addresses"}},
 		},
-		infraMachineInterruptible: {
+		infraMachineInterruptibleField: {
 			Name:  "Interruptible",
 			Type:  accessor.Type{Kind: accessor.Bool},
 			Paths: [][]string{{"status.interruptible"}, {"status.interruptible"}},
 		},
-		infraMachineFailureReason: {
+		infraMachineFailureReasonField: {
 			Name:  "FailureReason",
 			Type:  accessor.Type{Kind: accessor.String},
 			Paths: [][]string{{"status.failureReason"}, {"status.failureReason"}},
 		},
-		infraMachineFailureMessage: {
+		infraMachineFailureMessageField: {
 			Name:  "FailureMessage",
 			Type:  accessor.Type{Kind: accessor.String},
 			Paths: [][]string{{"status.failureMessage"}, {"status.failureMessage"}},
 		},
-		infraMachineConditions: {
+		infraMachineConditionsField: {
 			Name:  "Conditions",
 			Type:  accessor.Type{Kind: accessor.ObjectList, Members: conditionMembers, SkipNonObjects: true},
 			Paths: [][]string{{"status.v1beta2.conditions", "status.conditions"}, {"status.v1beta2.conditions", "status.conditions"}},
 		},
-		infraMachineDeprecatedConditions: {
+		infraMachineDeprecatedConditionsField: {
 			Name:    "DeprecatedConditions",
 			Type:    accessor.Type{Kind: accessor.ObjectList, Members: deprecatedConditionMembers},
 			Paths:   [][]string{{"status.deprecated.v1beta1.conditions", "status.conditions"}, {"status.deprecated.v1beta1.conditions", "status.conditions"}},
 			Lenient: true,
 		},
-		infraMachineClusterName: {
+		infraMachineClusterNameField: {
 			Name:  "ClusterName",
 			Type:  accessor.Type{Kind: accessor.String},
 			Label: "cluster.x-k8s.io/cluster-name",
 		},
-		infraMachineWatchFilter: {
+		infraMachineWatchFilterField: {
 			Name:  "WatchFilter",
 			Type:  accessor.Type{Kind: accessor.String},
 			Label: "cluster.x-k8s.io/watch-filter",
 		},
-		infraMachinePaused: {
+		infraMachinePausedField: {
 			Name:       "Paused",
 			Type:       accessor.Type{Kind: accessor.Bool},
 			Annotation: "cluster.x-k8s.io/paused",
 			Presence:   true,
 		},
-		infraMachineUpdateInProgress: {
+		infraMachineUpdateInProgressField: {
 			Name:       "UpdateInProgress",
 			Type:       accessor.Type{Kind: accessor.Bool},
 			Annotation: "in-place-updates.internal.cluster.x-k8s.io/update-in-progress",
@@ -144,27 +144,27 @@ type InfraMachine struct {
 // If the contract version is unknown it is an *accessor.UnknownVersionError, and all fields are absent.
 func WrapInfraMachine(obj *unstructured.Unstructured, version contract.Version) (InfraMachine, error) {
 	var r accessor.Reader
-	if err := r.Open(infraMachine, obj, string(version)); err != nil {
+	if err := r.Open(infraMachineKind, obj, string(version)); err != nil {
 		return InfraMachine{object: obj, contractVersion: version}, err
 	}
 	wrapped := InfraMachine{
 		object:          obj,
 		contractVersion: version,
 
-		providerID:              r.String(infraMachineProviderID),
-		provisioned:             r.Bool(infraMachineProvisioned),
-		deprecatedFailureDomain: r.String(infraMachineDeprecatedFailureDomain),
-		failureDomain:           r.String(infraMachineFailureDomain),
-		addresses:               r.Checked(infraMachineAddresses),
-		interruptible:           r.Bool(infraMachineInterruptible),
-		failureReason:           r.String(infraMachineFailureReason),
-		failureMessage:          r.String(infraMachineFailureMessage),
-		conditions:              r.Checked(infraMachineConditions),
-		deprecatedConditions:    r.Checked(infraMachineDeprecatedConditions),
-		clusterName:             r.String(infraMachineClusterName),
-		watchFilter:             r.String(infraMachineWatchFilter),
-		paused:                  r.Present(infraMachinePaused),
-		updateInProgress:        r.Present(infraMachineUpdateInProgress),
+		providerID:              r.String(infraMachineProviderIDField),
+		provisioned:             r.Bool(infraMachineProvisionedField),
+		deprecatedFailureDomain: r.String(infraMachineDeprecatedFailureDomainField),
+		failureDomain:           r.String(infraMachineFailureDomainField),
+		addresses:               r.Checked(infraMachineAddressesField),
+		interruptible:           r.Bool(infraMachineInterruptibleField),
+		failureReason:           r.String(infraMachineFailureReasonField),
+		failureMessage:          r.String(infraMachineFailureMessageField),
+		conditions:              r.Checked(infraMachineConditionsField),
+		deprecatedConditions:    r.Checked(infraMachineDeprecatedConditionsField),
+		clusterName:             r.String(infraMachineClusterNameField),
+		watchFilter:             r.String(infraMachineWatchFilterField),
+		paused:                  r.Present(infraMachinePausedField),
+		updateInProgress:        r.Present(infraMachineUpdateInProgressField),
 	}
 	return wrapped, r.Err()
 }
@@ -177,7 +177,7 @@ func (w InfraMachine) ContractVersion() contract.Version { return w.contractVers
 
 // Findings lists the fields that are absent, while the object has a value where only another contract version looks.
 func (w InfraMachine) Findings() []accessor.Finding {
-	return infraMachine.Findings(w.object, string(w.contractVersion))
+	return infraMachineKind.Findings(w.object, string(w.contractVersion))
 }
 
 // ProviderID identifies the server, in the form that the Node reports it; required once the server is provisioned.
@@ -235,7 +235,7 @@ func (w InfraMachine) Conditions() ([]contract.Condition, bool) {
 //
 // It is read from status.deprecated.v1beta1.conditions or status.conditions; the second result says whether there is a value.
 func (w InfraMachine) DeprecatedConditions() ([]contract.DeprecatedCondition, bool) {
-	return accessor.AsList(infraMachine.Usable(infraMachineDeprecatedConditions, w.deprecatedConditions), toDeprecatedCondition)
+	return accessor.AsList(infraMachineKind.Usable(infraMachineDeprecatedConditionsField, w.deprecatedConditions), toDeprecatedCondition)
 }
 
 // ClusterName is the name of the Cluster that the object belongs to.
@@ -259,20 +259,20 @@ func (w InfraMachine) Paused() bool { return w.paused }
 func (w InfraMachine) UpdateInProgress() bool { return w.updateInProgress }
 
 // InfraMachinePaths returns every path that is read from an object under any contract version, sorted.
-func InfraMachinePaths() []accessor.Path { return infraMachine.Paths() }
+func InfraMachinePaths() []accessor.Path { return infraMachineKind.Paths() }
 
 // PruneInfraMachine cuts an object down to what the contract names, in all contract versions, and to the metadata that
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
-func PruneInfraMachine(obj *unstructured.Unstructured) { infraMachine.Prune(obj) }
+func PruneInfraMachine(obj *unstructured.Unstructured) { infraMachineKind.Prune(obj) }
 
 // InfraMachineContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func InfraMachineContractEqual(old, current *unstructured.Unstructured) bool {
-	return infraMachine.Equal(old, current)
+	return infraMachineKind.Equal(old, current)
 }
 
 // CheckInfraMachineCRD says what keeps a CRD from being one of InfraMachine, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckInfraMachineCRD(crd *unstructured.Unstructured) []crdcheck.Finding {
-	return crdcheck.Check(infraMachine.Spec(), crd)
+	return crdcheck.Check(infraMachineKind.Spec(), crd)
 }

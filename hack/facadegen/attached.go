@@ -4,6 +4,7 @@
 package facadegen
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"slices"
@@ -17,6 +18,8 @@ import (
 type attached struct {
 	source *source
 	list   []attachedMarker
+	// broken are the names of markers that could not be parsed; they are not missing too.
+	broken []string
 }
 
 type attachedMarker struct {
@@ -34,7 +37,11 @@ type source struct {
 }
 
 func (s *source) errorf(at loader.Node, format string, args ...any) {
-	s.errs = append(s.errs, loader.ErrFromNode(fmt.Errorf(format, args...), at))
+	err := loader.ErrFromNode(fmt.Errorf(format, args...), at)
+	// What is wrong in all contract versions is said once.
+	if !slices.ContainsFunc(s.errs, func(other error) bool { return position(other) == position(err) && other.Error() == err.Error() }) {
+		s.errs = append(s.errs, err)
+	}
 }
 
 // markerText returns the marker in a comment, with its plus sign, or "".
@@ -67,7 +74,8 @@ func (s *source) markersOf(doc *ast.CommentGroup, target markers.TargetType, str
 		}
 		value, err := s.registry.Lookup(text, target).Parse(text)
 		if err != nil {
-			s.errorf(comment, "marker %s: %w", text, err)
+			s.errorf(comment, "marker %s: %s", text, flatten(err))
+			a.broken = append(a.broken, m.name)
 			continue
 		}
 		if a.has(m.name, version) {
@@ -92,6 +100,9 @@ func (a attached) has(name, version string) bool { return a.find(name, version) 
 
 func (a attached) flag(name string) bool { return a.has(name, "") }
 
+// lacks says whether the marker is missing. One that is broken was reported already.
+func (a attached) lacks(name string) bool { return !a.flag(name) && !slices.Contains(a.broken, name) }
+
 // text is the value of a marker that takes any text.
 func (a attached) text(name, version string) (string, *ast.Comment) {
 	m := a.find(name, version)
@@ -105,7 +116,7 @@ func (a attached) text(name, version string) (string, *ast.Comment) {
 	case markers.RawArguments:
 		text = string(value)
 	}
-	if text == "" && name != markerDefault {
+	if text == "" {
 		a.source.errorf(m.comment, "marker +%s: needs a value", name)
 	}
 	return text, m.comment
@@ -178,4 +189,18 @@ func (s *source) docOf(doc *ast.CommentGroup, at loader.Node, name string) []str
 		s.errorf(at, "%s: needs a doc comment that begins with %q: it is the documentation of the promise", name, name+" ")
 	}
 	return lines
+}
+
+// flatten makes one line of the list of errors that parsing a marker returns. Wrapped, they would be reported one by
+// one, without the marker.
+func flatten(err error) string {
+	var list loader.ErrList
+	if !errors.As(err, &list) {
+		return err.Error()
+	}
+	texts := make([]string, len(list))
+	for i, err := range list {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
 }

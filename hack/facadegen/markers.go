@@ -116,7 +116,7 @@ var markerList = []marker{
 	{
 		name: markerDefault, target: markers.DescribesField, value: markers.RawArguments(nil), argument: "=<value>",
 		summary: "is the value of the field if it is absent or unusable; its getter then returns only a value.",
-		details: "For fields of type string, bool, int32 and int64. A string is written without quotes.",
+		details: "For fields of type string, bool, int32 and int64. A string may be written without quotes, but the empty one needs them.",
 	},
 	{
 		name: markerRequired, target: markers.DescribesField, value: flag{},

@@ -21,6 +21,14 @@ type parser struct {
 	// structs are all struct types of the package, used those that fields refer to.
 	structs map[string]typeDecl
 	used    map[string]*Struct
+	// skipped says that a kind was not looked into, so that its markers are no stray ones.
+	skipped bool
+}
+
+// takenNames are names that mean something else where generated code refers to the contract package.
+var takenNames = []string{
+	"accessor", "crdcheck", "fmt", "maps", "metav1", "reflect", "schema", "time", "unstructured",
+	"b", "change", "key", "kind", "field", "m", "obj", "path", "present", "r", "set", "v", "value", "version", "w", "wrapped",
 }
 
 // typeDecl is a type declaration with what belongs to it.
@@ -50,7 +58,9 @@ func Parse(pkg *loader.Package, registry *markers.Registry) (*Contract, []error)
 	for _, decl := range decls {
 		p.parseKind(decl)
 	}
-	p.checkAttached(pkg.Syntax)
+	if !p.skipped {
+		p.checkAttached(pkg.Syntax)
+	}
 	p.finish()
 	if len(p.errs) > 0 {
 		return nil, sorted(p.errs)
@@ -107,7 +117,7 @@ func typeDecls(files []*ast.File) []typeDecl {
 // parseVersions finds the type with the marker versions, and its constants.
 func (p *parser) parseVersions(decls []typeDecl, files []*ast.File) {
 	for _, decl := range decls {
-		if !hasMarker(decl.doc, markerVersions) && !hasMarker(decl.doc, markerLabelPrefix) {
+		if !isVersionType(decl) {
 			continue
 		}
 		a := p.markersOf(decl.doc, markers.DescribesType, false)
@@ -122,7 +132,7 @@ func (p *parser) parseVersions(decls []typeDecl, files []*ast.File) {
 		}
 		p.contract.VersionType = name.Name
 		p.contract.LabelPrefix, _ = a.text(markerLabelPrefix, "")
-		if !a.flag(markerLabelPrefix) {
+		if a.lacks(markerLabelPrefix) {
 			p.errorf(name, "%s: marker +%s is missing", name.Name, markerLabelPrefix)
 		}
 		versions, at := a.words(markerVersions)
@@ -132,6 +142,10 @@ func (p *parser) parseVersions(decls []typeDecl, files []*ast.File) {
 		}
 		p.matchConstants(versions, at, constantsOf(name.Name, files))
 	}
+}
+
+func isVersionType(decl typeDecl) bool {
+	return hasMarker(decl.doc, markerVersions) || hasMarker(decl.doc, markerLabelPrefix)
 }
 
 func hasMarker(doc *ast.CommentGroup, name string) bool {
@@ -192,7 +206,8 @@ func (p *parser) matchConstants(versions []string, at *ast.Comment, constants []
 }
 
 func (p *parser) parseKind(decl typeDecl) {
-	if !hasMarker(decl.doc, markerKind) && !hasMarker(decl.doc, markerCRD) {
+	isKind := hasMarker(decl.doc, markerKind) || hasMarker(decl.doc, markerCRD)
+	if !isKind || isVersionType(decl) {
 		return
 	}
 	a := p.markersOf(decl.doc, markers.DescribesType, true)
@@ -206,10 +221,14 @@ func (p *parser) parseKind(decl typeDecl) {
 		p.errorf(name, "%s: a contract kind must be a struct", name.Name)
 		return
 	}
-	if len(p.contract.Versions) == 0 {
-		p.errorf(name, "%s: the package has no contract versions: a string type with the markers +%s and +%s declares them",
+	p.skipped = len(p.contract.Versions) == 0
+	if p.skipped {
+		p.errorf(name, "%s: the package has no usable contract versions: a string type with the markers +%s and +%s declares them",
 			name.Name, markerVersions, markerLabelPrefix)
 		return
+	}
+	if slices.Contains(takenNames, p.contract.Package) {
+		p.errorf(decl.file.Name, "package %s: generated code uses that name for something else: choose another one", p.contract.Package)
 	}
 	kind := Kind{Name: name.Name, Doc: p.docOf(decl.doc, name, name.Name)}
 	if crd := a.find(markerCRD, ""); crd != nil {
@@ -219,7 +238,9 @@ func (p *parser) parseKind(decl typeDecl) {
 			p.errorf(crd.comment, "marker +%s: scope is %q, expected Namespaced or Cluster", markerCRD, rules.Scope)
 		}
 	}
-	fields := &fieldParser{parser: p, file: decl.file, kind: name.Name}
+	fields := &fieldParser{
+		parser: p, file: decl.file, kind: name.Name, shares: map[string]*ast.Comment{}, names: map[string]string{},
+	}
 	for _, field := range structType.Fields.List {
 		kind.Fields = append(kind.Fields, fields.parse(field)...)
 	}

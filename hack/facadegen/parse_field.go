@@ -22,6 +22,8 @@ type fieldParser struct {
 	placed []placedField
 	// shares is the marker sharesPathWith of a field.
 	shares map[string]*ast.Comment
+	// names are the fields so far, by the names that generated code gives them.
+	names map[string]string
 }
 
 // placedField is a field at a place.
@@ -50,12 +52,16 @@ func (p *fieldParser) parse(field *ast.Field) []Field {
 	if !name.IsExported() || slices.Contains(reservedNames, name.Name) {
 		p.errorf(name, "%s.%s: the name of a contract field must be exported and none of %s", p.kind, name.Name, strings.Join(reservedNames, ", "))
 	}
+	if other := p.names[lowerFirst(name.Name)]; other != "" {
+		p.errorf(name, "%s.%s: the name is too much like that of the field %s: generated code can't tell them apart", p.kind, name.Name, other)
+	}
+	p.names[lowerFirst(name.Name)] = name.Name
 	f := Field{
 		Name: name.Name, Doc: p.docOf(field.Doc, name, name.Name),
 		Required: a.flag(markerRequired), Deprecated: a.flag(markerDeprecated),
 		Lenient: a.flag(markerLenient), Presence: a.flag(markerPresence),
 	}
-	if !a.flag(markerWriter) {
+	if a.lacks(markerWriter) {
 		p.errorf(name, "%s.%s: marker +%s is missing", p.kind, name.Name, markerWriter)
 	}
 	f.Writer, _ = a.text(markerWriter, "")
@@ -63,9 +69,6 @@ func (p *fieldParser) parse(field *ast.Field) []Field {
 	p.parsePlace(&f, name, a)
 	p.parseDefault(&f, a)
 	if names, at := a.words(markerSharesPathWith); at != nil {
-		if p.shares == nil {
-			p.shares = map[string]*ast.Comment{}
-		}
 		p.shares[f.Name], f.SharesPathWith = at, names
 	}
 	return []Field{f}
@@ -77,6 +80,9 @@ func (p *fieldParser) parsePlace(f *Field, name *ast.Ident, a attached) {
 	f.Label, labelAt = a.text(markerLabel, "")
 	f.Annotation, annotationAt = a.text(markerAnnotation, "")
 	if labelAt == nil && annotationAt == nil {
+		if slices.Contains(a.broken, markerLabel) || slices.Contains(a.broken, markerAnnotation) {
+			return
+		}
 		p.parsePaths(f, name, a)
 		if presence := a.find(markerPresence, ""); presence != nil {
 			p.errorf(presence.comment, "marker +%s: has a meaning only with +%s or +%s", markerPresence, markerLabel, markerAnnotation)
@@ -92,7 +98,7 @@ func (p *fieldParser) parsePlace(f *Field, name *ast.Ident, a attached) {
 	}
 	for _, m := range a.list {
 		switch m.name {
-		case markerPath, markerHome, markerRequired, markerSharesPathWith:
+		case markerPath, markerHome, markerRequired:
 			p.errorf(m.comment, "marker +%s: has no meaning on a label or an annotation", m.name)
 		}
 	}
@@ -110,7 +116,7 @@ func (p *fieldParser) parsePlace(f *Field, name *ast.Ident, a attached) {
 // noPath in place of a path says that a contract version doesn't have the field.
 const noPath = "-"
 
-var pathPattern = regexp.MustCompile(`^(spec|status|[a-zA-Z][a-zA-Z0-9_-]*)(\.[a-zA-Z][a-zA-Z0-9_-]*)*$`)
+var pathPattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*(\.[a-zA-Z][a-zA-Z0-9_-]*)*$`)
 
 func (p *fieldParser) parsePaths(f *Field, name *ast.Ident, a attached) {
 	p.checkVersions(a)
@@ -120,7 +126,7 @@ func (p *fieldParser) parsePaths(f *Field, name *ast.Ident, a attached) {
 		if at == nil {
 			text, at = a.text(markerPath, "")
 		}
-		if at == nil {
+		if at == nil && a.lacks(markerPath) {
 			p.errorf(name, "%s.%s: marker +%s is missing for contract version %s: if that version doesn't have the field, say +%s:%s=%s",
 				p.kind, f.Name, markerPath, v.Value, markerPath, v.Value, noPath)
 		}
@@ -151,15 +157,17 @@ func (p *fieldParser) checkVersions(a attached) {
 }
 
 func (p *fieldParser) splitPaths(f *Field, text string, at *ast.Comment) []string {
-	paths := strings.Split(text, ";")
-	for i, path := range paths {
+	var paths []string
+	for _, path := range strings.Split(text, ";") {
 		switch {
 		case !pathPattern.MatchString(path):
 			p.errorf(at, "marker %s: %q is no path: it has keys separated by dots, as in status.ready", markerText(at), path)
 		case slices.Contains([]string{"metadata", "apiVersion", "kind"}, strings.Split(path, ".")[0]):
 			p.errorf(at, "marker %s: a contract can't redefine %s; for metadata there are +%s and +%s", markerText(at), path, markerLabel, markerAnnotation)
-		case slices.Contains(paths[:i], path):
+		case slices.Contains(paths, path):
 			p.errorf(at, "marker %s: names %s twice", markerText(at), path)
+		default:
+			paths = append(paths, path)
 		}
 	}
 	return paths
@@ -171,6 +179,8 @@ func (p *fieldParser) parseHome(version string, paths []string, a attached) stri
 		home, at = a.text(markerHome, "")
 	}
 	switch {
+	case at != nil && len(paths) == 0:
+		p.errorf(at, "marker %s: contract version %s doesn't have the field", markerText(at), version)
 	case at != nil && !slices.Contains(paths, home):
 		p.errorf(at, "marker %s: is none of the places of contract version %s: %s", markerText(at), version, strings.Join(paths, ", "))
 	case at == nil && len(paths) > 0:
@@ -185,14 +195,17 @@ func (p *fieldParser) parseDefault(f *Field, a attached) {
 	if at == nil {
 		return
 	}
+	f.Default = text
 	var err error
 	switch f.Type.Kind {
 	case "String":
+		if unquoted, err := strconv.Unquote(text); err == nil {
+			text = unquoted
+		}
 		f.Default = strconv.Quote(text)
-		if !f.Type.allows(text) {
+		if len(f.Type.Enum) > 0 && !slices.Contains(f.Type.Enum, text) {
 			p.errorf(at, "marker %s: is none of the values of +%s", markerText(at), markerEnum)
 		}
-		return
 	case "Bool":
 		if text != "true" && text != "false" {
 			err = strconv.ErrSyntax
@@ -211,70 +224,45 @@ func (p *fieldParser) parseDefault(f *Field, a attached) {
 	if err != nil {
 		p.errorf(at, "marker %s: %q is no %s", markerText(at), text, strings.ToLower(f.Type.Kind))
 	}
-	f.Default = text
 }
-
-func (t Type) allows(value string) bool { return len(t.Enum) == 0 || slices.Contains(t.Enum, value) }
 
 func (p *fieldParser) place(field string, version int, path string, at *ast.Comment) {
 	p.placed = append(p.placed, placedField{field, version, path, at})
 }
 
-// checkRelations reports duplicate fields, two fields at one place, and places inside each other.
+// checkRelations reports two fields at one place and places inside each other, both within a contract version.
 func (p *fieldParser) checkRelations(fields []Field) {
-	shared := map[string][]string{}
+	declared := map[string][]string{}
 	for _, f := range fields {
-		shared[f.Name] = f.SharesPathWith
+		declared[f.Name] = f.SharesPathWith
 	}
-	sharing := map[string]bool{}
-	reported := map[string]bool{}
+	isDeclared := func(a, b string) bool { return slices.Contains(declared[a], b) || slices.Contains(declared[b], a) }
+	sharing := map[[2]string]bool{}
 	for i, b := range p.placed {
 		for _, a := range p.placed[:i] {
 			if a.field == b.field || a.version != b.version {
 				continue
 			}
-			pair := a.field + " " + b.field
-			switch relation := relate(a.path, b.path); {
-			case relation == "":
-			case relation == equalPaths && (slices.Contains(shared[b.field], a.field) || slices.Contains(shared[a.field], b.field)):
-				sharing[pair], sharing[b.field+" "+a.field] = true, true
-			case !reported[pair]:
-				reported[pair] = true
-				p.errorf(b.comment, "marker %s: %s and %s.%s is read from %s: %s", markerText(b.comment), relation, p.kind, a.field, a.path, advice[relation])
+			switch {
+			case a.path == b.path && isDeclared(a.field, b.field):
+				sharing[[2]string{a.field, b.field}], sharing[[2]string{b.field, a.field}] = true, true
+			case a.path == b.path:
+				p.errorf(b.comment, "marker %s: %s is where %s.%s is read from: if both are to be, say so with +%s",
+					markerText(b.comment), b.path, p.kind, a.field, markerSharesPathWith)
+			case strings.HasPrefix(b.path, a.path+"."):
+				p.errorf(b.comment, "marker %s: %s is inside of %s, where %s.%s is read from: make it a member of a struct instead",
+					markerText(b.comment), b.path, a.path, p.kind, a.field)
+			case strings.HasPrefix(a.path, b.path+"."):
+				p.errorf(b.comment, "marker %s: %s is around %s, where %s.%s is read from: make that a member of a struct instead",
+					markerText(b.comment), b.path, a.path, p.kind, a.field)
 			}
 		}
 	}
 	for name, at := range p.shares {
-		for _, other := range shared[name] {
-			if !sharing[name+" "+other] {
+		for _, other := range declared[name] {
+			if !sharing[[2]string{name, other}] {
 				p.errorf(at, "marker %s: %s and %s share no place", markerText(at), name, other)
 			}
 		}
-	}
-}
-
-// The relations of two paths that are in conflict, and what to do about it.
-const (
-	equalPaths = "two fields at one place:"
-	childPath  = "a place inside another field:"
-	parentPath = "a place around another field:"
-)
-
-var advice = map[string]string{
-	equalPaths: "if that is intended, say so with +" + markerSharesPathWith,
-	childPath:  "make it a member of a struct instead",
-	parentPath: "make the other one a member of a struct instead",
-}
-
-func relate(a, b string) string {
-	switch {
-	case a == b:
-		return equalPaths
-	case strings.HasPrefix(b, a+"."):
-		return childPath
-	case strings.HasPrefix(a, b+"."):
-		return parentPath
-	default:
-		return ""
 	}
 }

@@ -178,7 +178,7 @@ func getter(f Field, kind, pkg string) string {
 	case isScalar(f.Type):
 		return fmt.Sprintf("(%s, bool) { return %s.Get() }", typ, value)
 	case f.Lenient:
-		usable := fmt.Sprintf("%s.Usable(%s%s, %s)", lowerFirst(kind), lowerFirst(kind), f.Name, value)
+		usable := fmt.Sprintf("%[1]sKind.Usable(%[1]s%[2]sField, %[3]s)", lowerFirst(kind), f.Name, value)
 		return fmt.Sprintf("(%s, bool) { return %s }", typ, convert(f.Type, usable))
 	default:
 		return fmt.Sprintf("(%s, bool) { return %s }", typ, convert(f.Type, value+".Or(nil)"))
@@ -252,7 +252,7 @@ func notEmpty(t Type, value string) string {
 	case "StringList", "StringMap", "ObjectList":
 		return value + " != nil"
 	default:
-		return fmt.Sprintf("m := from%s(%s); len(m) > 0", t.Struct, value)
+		return "!reflect.ValueOf(" + value + ").IsZero()"
 	}
 }
 

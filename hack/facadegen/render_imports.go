@@ -42,9 +42,13 @@ func testValuesImports(data templateData) []string {
 		paths = append(paths, "maps")
 	}
 	for _, s := range data.Contract.Structs {
-		if slices.ContainsFunc(s.Members, func(m Member) bool { return m.Type.Kind == "Time" }) {
-			paths = append(paths, "time")
-			break
+		for _, m := range s.Members {
+			switch {
+			case m.Type.Kind == "Time":
+				paths = append(paths, "time")
+			case m.Type.Kind == "Object" && !m.Required:
+				paths = append(paths, "reflect")
+			}
 		}
 	}
 	return importLines(data.Contract, paths)
@@ -76,8 +80,9 @@ func importLines(c *Contract, paths []string) []string {
 	slices.SortFunc(paths, func(a, b string) int {
 		return cmp.Or(cmp.Compare(group(a), group(b)), cmp.Compare(a, b))
 	})
+	paths = slices.Compact(paths)
 	var lines []string
-	for i, path := range slices.Compact(paths) {
+	for i, path := range paths {
 		if i > 0 && group(path) != group(paths[i-1]) {
 			lines = append(lines, "")
 		}

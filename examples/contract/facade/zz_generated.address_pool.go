@@ -15,16 +15,16 @@ import (
 
 // The fields of AddressPool, as indexes of its specification.
 const (
-	addressPoolFree = iota
+	addressPoolFreeField = iota
 )
 
-var addressPool = accessor.NewKind(accessor.KindSpec{
+var addressPoolKind = accessor.NewKind(accessor.KindSpec{
 	Name:        "AddressPool",
 	Versions:    []string{string(loadbalancer.V1), string(loadbalancer.V1Beta1), string(loadbalancer.V1Alpha1)},
 	LabelPrefix: "contract.loadbalancer.example.com/",
 	CRD:         accessor.CRDRules{Scope: "", StatusSubresource: false, PluralName: false},
 	Fields: []accessor.FieldSpec{
-		addressPoolFree: {
+		addressPoolFreeField: {
 			Name:  "Free",
 			Type:  accessor.Type{Kind: accessor.Int64},
 			Paths: [][]string{{"status.free"}, {"status.free"}, {"status.free"}},
@@ -47,14 +47,14 @@ type AddressPool struct {
 // If the contract version is unknown it is an *accessor.UnknownVersionError, and all fields are absent.
 func WrapAddressPool(obj *unstructured.Unstructured, version loadbalancer.Version) (AddressPool, error) {
 	var r accessor.Reader
-	if err := r.Open(addressPool, obj, string(version)); err != nil {
+	if err := r.Open(addressPoolKind, obj, string(version)); err != nil {
 		return AddressPool{object: obj, contractVersion: version}, err
 	}
 	wrapped := AddressPool{
 		object:          obj,
 		contractVersion: version,
 
-		free: r.Int64(addressPoolFree),
+		free: r.Int64(addressPoolFreeField),
 	}
 	return wrapped, r.Err()
 }
@@ -67,7 +67,7 @@ func (w AddressPool) ContractVersion() loadbalancer.Version { return w.contractV
 
 // Findings lists the fields that are absent, while the object has a value where only another contract version looks.
 func (w AddressPool) Findings() []accessor.Finding {
-	return addressPool.Findings(w.object, string(w.contractVersion))
+	return addressPoolKind.Findings(w.object, string(w.contractVersion))
 }
 
 // Free is the number of addresses that are left.
@@ -76,20 +76,20 @@ func (w AddressPool) Findings() []accessor.Finding {
 func (w AddressPool) Free() (int64, bool) { return w.free.Get() }
 
 // AddressPoolPaths returns every path that is read from an object under any contract version, sorted.
-func AddressPoolPaths() []accessor.Path { return addressPool.Paths() }
+func AddressPoolPaths() []accessor.Path { return addressPoolKind.Paths() }
 
 // PruneAddressPool cuts an object down to what the contract names, in all contract versions, and to the metadata that
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
-func PruneAddressPool(obj *unstructured.Unstructured) { addressPool.Prune(obj) }
+func PruneAddressPool(obj *unstructured.Unstructured) { addressPoolKind.Prune(obj) }
 
 // AddressPoolContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func AddressPoolContractEqual(old, current *unstructured.Unstructured) bool {
-	return addressPool.Equal(old, current)
+	return addressPoolKind.Equal(old, current)
 }
 
 // CheckAddressPoolCRD says what keeps a CRD from being one of AddressPool, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckAddressPoolCRD(crd *unstructured.Unstructured) []crdcheck.Finding {
-	return crdcheck.Check(addressPool.Spec(), crd)
+	return crdcheck.Check(addressPoolKind.Spec(), crd)
 }

@@ -16,112 +16,112 @@ import (
 
 // The fields of LoadBalancer, as indexes of its specification.
 const (
-	loadBalancerHostname = iota
-	loadBalancerReady
-	loadBalancerMode
-	loadBalancerReplicas
-	loadBalancerBytesServed
-	loadBalancerIdleTimeout
-	loadBalancerCertificateExpiry
-	loadBalancerZones
-	loadBalancerTags
-	loadBalancerHealthCheck
-	loadBalancerListeners
-	loadBalancerOpenPorts
-	loadBalancerTier
-	loadBalancerMaintenance
-	loadBalancerMaintenanceEnd
-	loadBalancerDrainTimeout
+	loadBalancerHostnameField = iota
+	loadBalancerReadyField
+	loadBalancerModeField
+	loadBalancerReplicasField
+	loadBalancerBytesServedField
+	loadBalancerIdleTimeoutField
+	loadBalancerCertificateExpiryField
+	loadBalancerZonesField
+	loadBalancerTagsField
+	loadBalancerHealthCheckField
+	loadBalancerListenersField
+	loadBalancerOpenPortsField
+	loadBalancerTierField
+	loadBalancerMaintenanceField
+	loadBalancerMaintenanceEndField
+	loadBalancerDrainTimeoutField
 )
 
-var loadBalancer = accessor.NewKind(accessor.KindSpec{
+var loadBalancerKind = accessor.NewKind(accessor.KindSpec{
 	Name:        "LoadBalancer",
 	Versions:    []string{string(loadbalancer.V1), string(loadbalancer.V1Beta1), string(loadbalancer.V1Alpha1)},
 	LabelPrefix: "contract.loadbalancer.example.com/",
 	CRD:         accessor.CRDRules{Scope: "Namespaced", StatusSubresource: true, PluralName: false},
 	Fields: []accessor.FieldSpec{
-		loadBalancerHostname: {
+		loadBalancerHostnameField: {
 			Name:     "Hostname",
 			Type:     accessor.Type{Kind: accessor.String},
 			Paths:    [][]string{{"status.hostname"}, {"status.hostname"}, {"spec.host"}},
 			Required: true,
 		},
-		loadBalancerReady: {
+		loadBalancerReadyField: {
 			Name:     "Ready",
 			Type:     accessor.Type{Kind: accessor.Bool},
 			Paths:    [][]string{{"status.state.ready"}, {"status.ready"}, {"status.ready"}},
 			Required: true,
 		},
-		loadBalancerMode: {
+		loadBalancerModeField: {
 			Name:  "Mode",
 			Type:  accessor.Type{Kind: accessor.String, Enum: []string{"RoundRobin", "LeastConnections"}},
 			Paths: [][]string{{"spec.mode"}, {"spec.mode"}, {"spec.mode"}},
 		},
-		loadBalancerReplicas: {
+		loadBalancerReplicasField: {
 			Name:  "Replicas",
 			Type:  accessor.Type{Kind: accessor.Int32},
 			Paths: [][]string{{"spec.replicas"}, {"spec.replicas"}, {"spec.replicas"}},
 		},
-		loadBalancerBytesServed: {
+		loadBalancerBytesServedField: {
 			Name:    "BytesServed",
 			Type:    accessor.Type{Kind: accessor.Int64},
 			Paths:   [][]string{{"status.statistics.bytesServed"}, {"status.statistics.bytesServed"}, {}},
 			Lenient: true,
 		},
-		loadBalancerIdleTimeout: {
+		loadBalancerIdleTimeoutField: {
 			Name:  "IdleTimeout",
 			Type:  accessor.Type{Kind: accessor.Duration},
 			Paths: [][]string{{"spec.idleTimeout", "spec.timeout"}, {"spec.idleTimeout", "spec.timeout"}, {"spec.idleTimeout", "spec.timeout"}},
 		},
-		loadBalancerCertificateExpiry: {
+		loadBalancerCertificateExpiryField: {
 			Name:  "CertificateExpiry",
 			Type:  accessor.Type{Kind: accessor.Time, NullIsAbsent: true, EmptyIsAbsent: true},
 			Paths: [][]string{{"status.certificateExpiry"}, {"status.certificateExpiry"}, {"status.certificateExpiry"}},
 		},
-		loadBalancerZones: {
+		loadBalancerZonesField: {
 			Name:  "Zones",
 			Type:  accessor.Type{Kind: accessor.StringList},
 			Paths: [][]string{{"spec.zones"}, {"spec.zones"}, {"spec.zones"}},
 		},
-		loadBalancerTags: {
+		loadBalancerTagsField: {
 			Name:  "Tags",
 			Type:  accessor.Type{Kind: accessor.StringMap},
 			Paths: [][]string{{"spec.tags"}, {"spec.tags"}, {"spec.tags"}},
 		},
-		loadBalancerHealthCheck: {
+		loadBalancerHealthCheckField: {
 			Name:  "HealthCheck",
 			Type:  accessor.Type{Kind: accessor.Object, Members: healthCheckMembers},
 			Paths: [][]string{{"spec.healthCheck"}, {"spec.healthCheck"}, {}},
 		},
-		loadBalancerListeners: {
+		loadBalancerListenersField: {
 			Name:     "Listeners",
 			Type:     accessor.Type{Kind: accessor.ObjectList, Members: listenerMembers},
 			Paths:    [][]string{{"spec.listeners"}, {"spec.listeners"}, {"spec.listeners"}},
 			Required: true,
 		},
-		loadBalancerOpenPorts: {
+		loadBalancerOpenPortsField: {
 			Name:    "OpenPorts",
 			Type:    accessor.Type{Kind: accessor.ObjectList, Members: openPortMembers, SkipNonObjects: true},
 			Paths:   [][]string{{"spec.listeners"}, {"spec.listeners"}, {"spec.listeners"}},
 			Lenient: true,
 		},
-		loadBalancerTier: {
+		loadBalancerTierField: {
 			Name:  "Tier",
 			Type:  accessor.Type{Kind: accessor.String},
 			Label: "loadbalancer.example.com/tier",
 		},
-		loadBalancerMaintenance: {
+		loadBalancerMaintenanceField: {
 			Name:       "Maintenance",
 			Type:       accessor.Type{Kind: accessor.Bool},
 			Annotation: "loadbalancer.example.com/maintenance",
 			Presence:   true,
 		},
-		loadBalancerMaintenanceEnd: {
+		loadBalancerMaintenanceEndField: {
 			Name:       "MaintenanceEnd",
 			Type:       accessor.Type{Kind: accessor.Time},
 			Annotation: "loadbalancer.example.com/maintenance-end",
 		},
-		loadBalancerDrainTimeout: {
+		loadBalancerDrainTimeoutField: {
 			Name:       "DrainTimeout",
 			Type:       accessor.Type{Kind: accessor.Duration, EmptyIsAbsent: true},
 			Annotation: "loadbalancer.example.com/drain-timeout",
@@ -159,29 +159,29 @@ type LoadBalancer struct {
 // If the contract version is unknown it is an *accessor.UnknownVersionError, and all fields are absent.
 func WrapLoadBalancer(obj *unstructured.Unstructured, version loadbalancer.Version) (LoadBalancer, error) {
 	var r accessor.Reader
-	if err := r.Open(loadBalancer, obj, string(version)); err != nil {
+	if err := r.Open(loadBalancerKind, obj, string(version)); err != nil {
 		return LoadBalancer{object: obj, contractVersion: version}, err
 	}
 	wrapped := LoadBalancer{
 		object:          obj,
 		contractVersion: version,
 
-		hostname:          r.String(loadBalancerHostname),
-		ready:             r.Bool(loadBalancerReady),
-		mode:              r.String(loadBalancerMode),
-		replicas:          r.Int32(loadBalancerReplicas),
-		bytesServed:       r.Int64(loadBalancerBytesServed),
-		idleTimeout:       r.Duration(loadBalancerIdleTimeout),
-		certificateExpiry: r.Time(loadBalancerCertificateExpiry),
-		zones:             r.Checked(loadBalancerZones),
-		tags:              r.Checked(loadBalancerTags),
-		healthCheck:       r.Checked(loadBalancerHealthCheck),
-		listeners:         r.Checked(loadBalancerListeners),
-		openPorts:         r.Checked(loadBalancerOpenPorts),
-		tier:              r.String(loadBalancerTier),
-		maintenance:       r.Present(loadBalancerMaintenance),
-		maintenanceEnd:    r.Time(loadBalancerMaintenanceEnd),
-		drainTimeout:      r.Duration(loadBalancerDrainTimeout),
+		hostname:          r.String(loadBalancerHostnameField),
+		ready:             r.Bool(loadBalancerReadyField),
+		mode:              r.String(loadBalancerModeField),
+		replicas:          r.Int32(loadBalancerReplicasField),
+		bytesServed:       r.Int64(loadBalancerBytesServedField),
+		idleTimeout:       r.Duration(loadBalancerIdleTimeoutField),
+		certificateExpiry: r.Time(loadBalancerCertificateExpiryField),
+		zones:             r.Checked(loadBalancerZonesField),
+		tags:              r.Checked(loadBalancerTagsField),
+		healthCheck:       r.Checked(loadBalancerHealthCheckField),
+		listeners:         r.Checked(loadBalancerListenersField),
+		openPorts:         r.Checked(loadBalancerOpenPortsField),
+		tier:              r.String(loadBalancerTierField),
+		maintenance:       r.Present(loadBalancerMaintenanceField),
+		maintenanceEnd:    r.Time(loadBalancerMaintenanceEndField),
+		drainTimeout:      r.Duration(loadBalancerDrainTimeoutField),
 	}
 	return wrapped, r.Err()
 }
@@ -194,7 +194,7 @@ func (w LoadBalancer) ContractVersion() loadbalancer.Version { return w.contract
 
 // Findings lists the fields that are absent, while the object has a value where only another contract version looks.
 func (w LoadBalancer) Findings() []accessor.Finding {
-	return loadBalancer.Findings(w.object, string(w.contractVersion))
+	return loadBalancerKind.Findings(w.object, string(w.contractVersion))
 }
 
 // Hostname is the name under which the load balancer is reached. Version v1alpha1 had it in the spec.
@@ -260,7 +260,7 @@ func (w LoadBalancer) Listeners() ([]loadbalancer.Listener, bool) {
 //
 // It is read from spec.listeners; the second result says whether there is a value.
 func (w LoadBalancer) OpenPorts() ([]loadbalancer.OpenPort, bool) {
-	return accessor.AsList(loadBalancer.Usable(loadBalancerOpenPorts, w.openPorts), toOpenPort)
+	return accessor.AsList(loadBalancerKind.Usable(loadBalancerOpenPortsField, w.openPorts), toOpenPort)
 }
 
 // Tier is what the load balancer may cost.
@@ -284,20 +284,20 @@ func (w LoadBalancer) MaintenanceEnd() (metav1.Time, bool) { return w.maintenanc
 func (w LoadBalancer) DrainTimeout() (metav1.Duration, bool) { return w.drainTimeout.Get() }
 
 // LoadBalancerPaths returns every path that is read from an object under any contract version, sorted.
-func LoadBalancerPaths() []accessor.Path { return loadBalancer.Paths() }
+func LoadBalancerPaths() []accessor.Path { return loadBalancerKind.Paths() }
 
 // PruneLoadBalancer cuts an object down to what the contract names, in all contract versions, and to the metadata that
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
-func PruneLoadBalancer(obj *unstructured.Unstructured) { loadBalancer.Prune(obj) }
+func PruneLoadBalancer(obj *unstructured.Unstructured) { loadBalancerKind.Prune(obj) }
 
 // LoadBalancerContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func LoadBalancerContractEqual(old, current *unstructured.Unstructured) bool {
-	return loadBalancer.Equal(old, current)
+	return loadBalancerKind.Equal(old, current)
 }
 
 // CheckLoadBalancerCRD says what keeps a CRD from being one of LoadBalancer, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckLoadBalancerCRD(crd *unstructured.Unstructured) []crdcheck.Finding {
-	return crdcheck.Check(loadBalancer.Spec(), crd)
+	return crdcheck.Check(loadBalancerKind.Spec(), crd)
 }

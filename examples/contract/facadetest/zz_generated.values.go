@@ -8,6 +8,7 @@ package facadetest
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -100,7 +101,7 @@ func fromListener(v loadbalancer.Listener) map[string]any {
 	if !v.OpenSince.IsZero() {
 		m["openSince"] = v.OpenSince.UTC().Format(time.RFC3339)
 	}
-	if m := fromHealthCheck(v.HealthCheck); len(m) > 0 {
+	if !reflect.ValueOf(v.HealthCheck).IsZero() {
 		m["healthCheck"] = fromHealthCheck(v.HealthCheck)
 	}
 	if v.Backends != nil {
