@@ -54,7 +54,7 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 		},
 	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{})
 	// None of these three fails before the informer has been started.
-	_ = inf.shared.SetTransform(w.prune)
+	_ = inf.shared.SetTransform(w.ingest)
 	_ = inf.shared.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *toolscache.Reflector, err error) {
 		log.FromContext(ctx).V(1).Info("List or watch has ended, it is started again", "apiVersion", resolution.APIVersion, "err", err.Error())
 	})
@@ -86,18 +86,17 @@ func (i *informer) report(ctx context.Context, err error) {
 	}
 }
 
-// prune is the transform of the informer: it runs before an object is stored, also for tombstones.
-func (w *kindWatch) prune(obj any) (any, error) {
+// ingest is the transform of the informer: it runs before an object is stored. What it has packed, or a tombstone of
+// that, comes by again when it is replaced or deleted.
+func (w *kindWatch) ingest(obj any) (any, error) {
 	if object, ok := obj.(*unstructured.Unstructured); ok {
-		w.kind.Role.prune(object)
+		return pack(w.kind.Role, object)
 	}
 	return obj, nil
 }
 
 func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
-	old, okOld := before.(*unstructured.Unstructured)
-	now, okNow := after.(*unstructured.Unstructured)
-	if okOld && okNow && w.kind.Role.contractEqual(old, now) {
+	if w.contractEqual(before, after) {
 		w.counts.seen.Add(1)
 		w.counts.ignored.Add(1)
 		return
@@ -105,13 +104,21 @@ func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 	w.notify(from, after)
 }
 
-func (w *kindWatch) notifyDelete(from *informer, obj any) {
-	last := obj
-	if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-		last = tombstone.Obj
+// contractEqual reports whether an update changed nothing that a reader of the object could see.
+func (w *kindWatch) contractEqual(before, after any) bool {
+	old, okOld := packedIn(before)
+	now, okNow := packedIn(after)
+	if !okOld || !okNow {
+		return false
 	}
-	if object, ok := last.(*unstructured.Unstructured); ok {
-		w.forget(object.GetUID())
+	a, errOld := old.unpack()
+	b, errNow := now.unpack()
+	return errOld == nil && errNow == nil && w.kind.Role.contractEqual(a, b)
+}
+
+func (w *kindWatch) notifyDelete(from *informer, obj any) {
+	if object, ok := packedIn(obj); ok {
+		w.forget(object.uid)
 	}
 	w.notify(from, obj)
 }

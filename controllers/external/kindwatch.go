@@ -5,13 +5,11 @@ package external
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,7 +30,7 @@ type kindWatch struct {
 
 	mu sync.Mutex
 	// written holds objects as our own patches left them, by UID, until the informer has caught up.
-	written map[types.UID]*unstructured.Unstructured
+	written map[types.UID]*packed
 	// deleted holds the UIDs that we asked the API server to delete, until the informer has seen it.
 	deleted map[types.UID]struct{}
 }
@@ -52,7 +50,7 @@ func newKindWatch(tracker *Tracker, kind Kind) *kindWatch {
 		kind:    kind,
 		crdName: contract.CRDName(kind.Group, kind.Kind),
 		wakeup:  make(chan struct{}, 1),
-		written: map[types.UID]*unstructured.Unstructured{},
+		written: map[types.UID]*packed{},
 		deleted: map[types.UID]struct{}{},
 	}
 	w.state.Store(&kindState{problem: w.pending()})
@@ -92,11 +90,15 @@ func (w *kindWatch) get(key types.NamespacedName) (*Object, error) {
 	if !exists {
 		return nil, apierrors.NewNotFound(resource.GroupResource(), key.Name)
 	}
-	raw, ok := item.(*unstructured.Unstructured)
+	stored, ok := item.(*packed)
 	if !ok {
-		return nil, fmt.Errorf("reading %s %s from the cache: %w", w.kind.Kind, key, errors.ErrUnsupported)
+		return nil, fmt.Errorf("reading %s %s from the cache: found a %T", w.kind.Kind, key, item)
 	}
-	return &Object{kind: w.kind, resource: resource, contract: state.resolution.ContractVersion, raw: w.newest(raw)}, nil
+	raw, err := w.newest(stored)
+	if err != nil {
+		return nil, err
+	}
+	return &Object{kind: w.kind, resource: resource, contract: state.resolution.ContractVersion, raw: raw}, nil
 }
 
 func resourceOf(kind Kind, crdName string, resolution contract.Resolution) schema.GroupVersionResource {

@@ -4,10 +4,11 @@
 package external
 
 import (
+	"slices"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // counts are the counters of one kind.
@@ -24,12 +25,12 @@ const sampled = 100
 var kindLabels = []string{"role", "group", "kind"}
 
 func description(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("machinist_provider_"+name, help, append(kindLabels[:len(kindLabels):len(kindLabels)], labels...), nil)
+	return prometheus.NewDesc("machinist_provider_"+name, help, append(slices.Clip(kindLabels), labels...), nil)
 }
 
 var (
 	objectsMetric  = description("objects", "Objects of the kind in memory.")
-	bytesMetric    = description("object_bytes", "Estimated bytes of heap that the objects of the kind take, from a sample.")
+	bytesMetric    = description("object_bytes", "Estimated bytes of heap that the objects of the kind take in memory, from a sample.")
 	informerMetric = description("informer_info", "1 for the state of the kind's informer: synced, or why not. Labels tell API version and contract version.", "state", "api_version", "contract_version")
 	seenMetric     = description("events_total", "Watch events of the kind.")
 	ignoredMetric  = description("events_contract_equal_total", "Watch events of the kind that changed nothing in the contract and were ignored.")
@@ -50,7 +51,7 @@ func (t *Tracker) Collect(metrics chan<- prometheus.Metric) {
 	for kind, watch := range t.kinds {
 		labels := []string{kind.Role.String(), kind.Group, kind.Kind}
 		gauge := func(d *prometheus.Desc, value float64, more ...string) {
-			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append(labels[:len(labels):len(labels)], more...)...)
+			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append(slices.Clip(labels), more...)...)
 		}
 		counter := func(d *prometheus.Desc, value int64) {
 			metrics <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), labels...)
@@ -79,8 +80,8 @@ func (i *informer) size() (objects int, bytes float64) {
 	measured := 0
 	for _, key := range keys[:min(len(keys), sampled)] {
 		item, _, _ := i.shared.GetStore().GetByKey(key)
-		if object, ok := item.(*unstructured.Unstructured); ok {
-			bytes += float64(heapSize(object.Object))
+		if object, ok := item.(*packed); ok {
+			bytes += float64(int(unsafe.Sizeof(*object)) + len(object.namespace) + len(object.name) + len(object.uid) + len(object.resourceVersion) + cap(object.json) + len(key))
 			measured++
 		}
 	}
@@ -88,36 +89,4 @@ func (i *informer) size() (objects int, bytes float64) {
 		bytes *= float64(len(keys)) / float64(measured)
 	}
 	return len(keys), bytes
-}
-
-// Sizes of the runtime's representations on 64-bit machines: an interface value, a string header, a map's header, and an
-// entry of a small map, whose groups have eight slots.
-const (
-	interfaceSize = 16
-	stringSize    = 16
-	sliceSize     = 24
-	mapHeader     = 48
-	mapGroup      = 8 + 8*(stringSize+interfaceSize)
-)
-
-// heapSize estimates the bytes of heap that a JSON value takes.
-func heapSize(value any) int {
-	switch v := value.(type) {
-	case map[string]any:
-		size := mapHeader + (len(v)+7)/8*mapGroup
-		for key, item := range v {
-			size += len(key) + heapSize(item)
-		}
-		return size
-	case []any:
-		size := sliceSize + len(v)*interfaceSize
-		for _, item := range v {
-			size += heapSize(item)
-		}
-		return size
-	case string:
-		return stringSize + len(v)
-	default:
-		return 8
-	}
 }

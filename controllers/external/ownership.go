@@ -59,8 +59,11 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 	if err != nil {
 		return nil, fmt.Errorf("setting the owner of %s %s: %w", object.kind.Kind, object.Key(), err)
 	}
-	object.kind.Role.prune(patched)
-	t.watchOf(object.kind).rememberWrite(patched)
+	written, err := pack(object.kind.Role, patched)
+	if err != nil {
+		return nil, err
+	}
+	t.watchOf(object.kind).rememberWrite(written)
 	return &Object{kind: object.kind, resource: object.resource, contract: object.contract, raw: patched}, nil
 }
 

@@ -11,10 +11,10 @@ import (
 
 // rememberWrite keeps the object as our patch left it, so that no decision is taken on a store that is behind our own
 // write: it would repeat the patch and fail with a conflict.
-func (w *kindWatch) rememberWrite(object *unstructured.Unstructured) {
+func (w *kindWatch) rememberWrite(object *packed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.written[object.GetUID()] = object
+	w.written[object.uid] = object
 }
 
 // rememberDelete keeps that the API server has accepted our deletion of the object.
@@ -32,20 +32,20 @@ func (w *kindWatch) deleteWasSent(uid types.UID) bool {
 }
 
 // newest returns the stored object, or our own last write of it if that is newer.
-func (w *kindWatch) newest(stored *unstructured.Unstructured) *unstructured.Unstructured {
+func (w *kindWatch) newest(stored *packed) (*unstructured.Unstructured, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	written, ok := w.written[stored.GetUID()]
-	if !ok {
-		return stored
+	written, ok := w.written[stored.uid]
+	if ok {
+		// Resource versions of one resource can be compared since Kubernetes 1.35; where a server's can't, the store is right.
+		if order, err := resourceversion.CompareResourceVersion(stored.resourceVersion, written.resourceVersion); err != nil || order >= 0 {
+			delete(w.written, stored.uid)
+		} else {
+			w.counts.ownReads.Add(1)
+			stored = written
+		}
 	}
-	// Resource versions of one resource can be compared since Kubernetes 1.35; where a server's can't, the store is right.
-	if order, err := resourceversion.CompareResourceVersion(stored.GetResourceVersion(), written.GetResourceVersion()); err != nil || order >= 0 {
-		delete(w.written, stored.GetUID())
-		return stored
-	}
-	w.counts.ownReads.Add(1)
-	return written
+	w.mu.Unlock()
+	return stored.unpack()
 }
 
 // forget drops what was remembered about an object that is gone.

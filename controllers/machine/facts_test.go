@@ -51,6 +51,7 @@ func knowing(facts ...fact) *scope {
 	for _, f := range facts {
 		f(s)
 	}
+	s.stored = s.machine.DeepCopy()
 	return s
 }
 

@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -28,8 +29,8 @@ type ownWrites struct {
 type written struct {
 	// latest is the Machine as our last write left it; nil once the cache has it, or something newer.
 	latest *clusterv1.Machine
-	// steps are the last two writes. A reconcile writes at most twice after it has read, so two are enough.
-	steps [2]step
+	// steps are the last three writes, which is as many as a reconcile makes: ownership, spec and status.
+	steps [3]step
 }
 
 // step is the change of a Machine's resourceVersion by one write.
@@ -47,7 +48,7 @@ func (w *ownWrites) record(from string, machine *clusterv1.Machine) {
 		w.byID = map[types.UID]written{}
 	}
 	before := w.byID[machine.UID]
-	w.byID[machine.UID] = written{latest: machine, steps: [2]step{{from, machine.ResourceVersion}, before.steps[0]}}
+	w.byID[machine.UID] = written{latest: machine, steps: [3]step{{from, machine.ResourceVersion}, before.steps[0], before.steps[1]}}
 }
 
 // newest returns the cached Machine, or a copy of it as our last write left it if the cache is behind that.
@@ -83,7 +84,7 @@ func (w *ownWrites) caused(uid types.UID, from, to string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	steps := w.byID[uid].steps
-	return steps[0] == step{from, to} || steps[1] == step{from, to}
+	return slices.Contains(steps[:], step{from, to})
 }
 
 // forget drops what is remembered about a Machine that is gone.
