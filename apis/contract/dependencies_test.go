@@ -14,7 +14,7 @@ import (
 func TestDependenciesOfTheFacade(t *testing.T) {
 	const module = "github.com/machinist-dev/machinist/"
 	for _, pkg := range []string{"apis/contract/...", "generated/facade"} {
-		out, err := exec.Command("go", "list", "-deps", module+pkg).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+pkg).CombinedOutput()
 		if err != nil {
 			t.Fatalf("go list: %v\n%s", err, out)
 		}

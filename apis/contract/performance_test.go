@@ -16,9 +16,9 @@ import (
 
 // largeInfraMachine is an object of about 20 KB, as a cloud provider writes it: most of it is of no interest to the
 // contract.
-func largeInfraMachine(t testing.TB) *unstructured.Unstructured {
-	t.Helper()
-	obj := parse(t, `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"FooMachine",
+func largeInfraMachine(tb testing.TB) *unstructured.Unstructured {
+	tb.Helper()
+	obj := parse(tb, `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"FooMachine",
 		"metadata":{"name":"md-0-abcde-12345","namespace":"default","uid":"b2f9c3f6-46d4-4df0-8a8d-d43c9a0d7e02",
 			"resourceVersion":"123456","generation":3,"creationTimestamp":"2026-08-03T09:14:02Z",
 			"labels":{"cluster.x-k8s.io/cluster-name":"prod","cluster.x-k8s.io/set-name":"md-0-abcde","cluster.x-k8s.io/deployment-name":"md-0"},

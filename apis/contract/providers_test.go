@@ -20,40 +20,40 @@ import (
 
 // providerData returns the folder with CRDs and objects of real providers: MACHINIST_PROVIDER_DATA, or
 // ../shared/data/providers beside the repository. They are other people's files and not part of it.
-func providerData(t testing.TB) string {
-	t.Helper()
+func providerData(tb testing.TB) string {
+	tb.Helper()
 	folder := os.Getenv("MACHINIST_PROVIDER_DATA")
 	if folder == "" {
 		folder = filepath.Join("..", "..", "..", "shared", "data", "providers")
 	}
 	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("no provider data to check against, set MACHINIST_PROVIDER_DATA to its folder: %v", err)
+		tb.Skipf("no provider data to check against, set MACHINIST_PROVIDER_DATA to its folder: %v", err)
 	}
 	return folder
 }
 
-func readYAML(t testing.TB, file string, into any) {
-	t.Helper()
+func readYAML(tb testing.TB, file string, into any) {
+	tb.Helper()
 	content, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := yaml.Unmarshal(content, into); err != nil {
-		t.Fatalf("%s: %v", file, err)
+		tb.Fatalf("%s: %v", file, err)
 	}
 }
 
-func readObject(t testing.TB, file string) *unstructured.Unstructured {
-	t.Helper()
+func readObject(tb testing.TB, file string) *unstructured.Unstructured {
+	tb.Helper()
 	content, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	source, err := yaml.YAMLToJSON(content)
 	if err != nil {
-		t.Fatalf("%s: %v", file, err)
+		tb.Fatalf("%s: %v", file, err)
 	}
-	return parse(t, string(source))
+	return parse(tb, string(source))
 }
 
 // verdict is what people found out about a CRD by reading it.

@@ -48,6 +48,7 @@ func full(version loadbalancer.Version) facadetest.LoadBalancerBuilder {
 
 // value drops the second result of a getter, after making sure that it is what it should be.
 func value[T any](t *testing.T, name string, wantFound bool) func(T, bool) any {
+	t.Helper()
 	return func(v T, found bool) any {
 		if found != wantFound {
 			t.Errorf("%s: found = %t", name, found)

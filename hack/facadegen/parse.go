@@ -5,6 +5,7 @@ package facadegen
 
 import (
 	"cmp"
+	"errors"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -87,7 +88,7 @@ func sorted(errs []error) []error {
 }
 
 func position(err error) token.Pos {
-	if positioned, ok := err.(loader.PositionedError); ok {
+	if positioned, ok := errors.AsType[loader.PositionedError](err); ok {
 		return positioned.Pos
 	}
 	return token.NoPos
@@ -127,7 +128,7 @@ func (p *parser) parseVersions(decls []typeDecl, files []*ast.File) {
 			p.errorf(name, "%s: %s is the type of contract versions already, there is one in a package", name.Name, p.contract.VersionType)
 			continue
 		}
-		if ident, isIdent := decl.spec.Type.(*ast.Ident); !isIdent || ident.Name != "string" {
+		if !isIdent(decl.spec.Type, "string") {
 			p.errorf(name, "%s: the type of contract versions must be a string", name.Name)
 		}
 		p.contract.VersionType = name.Name
@@ -162,29 +163,38 @@ type constant struct {
 	value string
 }
 
+// constantsOf finds the constants that are declared with the type and a literal.
 func constantsOf(typeName string, files []*ast.File) []constant {
 	var constants []constant
-	for _, file := range files {
-		for _, decl := range file.Decls {
-			group, isGroup := decl.(*ast.GenDecl)
-			if !isGroup || group.Tok != token.CONST {
-				continue
-			}
-			for _, spec := range group.Specs {
-				spec := spec.(*ast.ValueSpec)
-				if ident, isIdent := spec.Type.(*ast.Ident); !isIdent || ident.Name != typeName {
-					continue
-				}
-				for i, value := range spec.Values {
-					if literal, isLiteral := value.(*ast.BasicLit); isLiteral && literal.Kind == token.STRING {
-						text, _ := strconv.Unquote(literal.Value)
-						constants = append(constants, constant{spec.Names[i], text})
-					}
-				}
+	for _, spec := range specs[*ast.ValueSpec](files, token.CONST) {
+		if !isIdent(spec.Type, typeName) {
+			continue
+		}
+		for i, value := range spec.Values {
+			if literal, isLiteral := value.(*ast.BasicLit); isLiteral && literal.Kind == token.STRING {
+				text, _ := strconv.Unquote(literal.Value)
+				constants = append(constants, constant{spec.Names[i], text})
 			}
 		}
 	}
 	return constants
+}
+
+// specs returns the declarations of one sort that are not inside of functions.
+func specs[T ast.Spec](files []*ast.File, sort token.Token) []T {
+	var all []T
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			group, isGroup := decl.(*ast.GenDecl)
+			if !isGroup || group.Tok != sort {
+				continue
+			}
+			for _, spec := range group.Specs {
+				all = append(all, spec.(T))
+			}
+		}
+	}
+	return all
 }
 
 // matchConstants makes sure that markers and constants name the same versions, so that Go code and generated code

@@ -133,7 +133,7 @@ func (p *fieldParser) parsePaths(f *Field, name *ast.Ident, a attached) {
 		inSomeVersion = inSomeVersion || text != noPath
 		var paths []string
 		if at != nil && text != "" && text != noPath {
-			paths = p.splitPaths(f, text, at)
+			paths = p.splitPaths(text, at)
 		}
 		for _, path := range paths {
 			p.place(f.Name, version, path, at)
@@ -156,9 +156,9 @@ func (p *fieldParser) checkVersions(a attached) {
 	}
 }
 
-func (p *fieldParser) splitPaths(f *Field, text string, at *ast.Comment) []string {
+func (p *fieldParser) splitPaths(text string, at *ast.Comment) []string {
 	var paths []string
-	for _, path := range strings.Split(text, ";") {
+	for path := range strings.SplitSeq(text, ";") {
 		switch {
 		case !pathPattern.MatchString(path):
 			p.errorf(at, "marker %s: %q is no path: it has keys separated by dots, as in status.ready", markerText(at), path)

@@ -7,7 +7,6 @@ import (
 	"go/ast"
 	"go/types"
 	"path"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +14,6 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 )
-
-// supportedTypes ends the message about a type that isn't.
-const supportedTypes = "supported are string, bool, int32, int64, metav1.Time, metav1.Duration, []string, map[string]string, " +
-	"structs of the package and lists of them"
 
 var scalarKinds = map[string]string{"string": "String", "bool": "Bool", "int32": "Int32", "int64": "Int64"}
 
@@ -56,39 +51,36 @@ func (p *parser) typeOf(expr ast.Expr, file *ast.File) Type {
 		if kind, isScalar := scalarKinds[e.Name]; isScalar {
 			return Type{Kind: kind}
 		}
-		if _, isStruct := p.structs[e.Name]; isStruct {
-			p.useStruct(e)
+		if p.useStruct(e) {
 			return Type{Kind: "Object", Struct: e.Name}
 		}
 	case *ast.SelectorExpr:
-		if pkg, isIdent := e.X.(*ast.Ident); isIdent && importPath(file, pkg.Name) == metav1Path {
-			if e.Sel.Name == "Time" || e.Sel.Name == "Duration" {
-				return Type{Kind: e.Sel.Name}
-			}
+		pkg, isImported := e.X.(*ast.Ident)
+		if isImported && importPath(file, pkg.Name) == metav1Path && (e.Sel.Name == "Time" || e.Sel.Name == "Duration") {
+			return Type{Kind: e.Sel.Name}
 		}
 	case *ast.ArrayType:
-		if e.Len != nil {
-			break
-		}
-		switch item, isIdent := e.Elt.(*ast.Ident); {
-		case isIdent && item.Name == "string":
+		item, isName := e.Elt.(*ast.Ident)
+		switch {
+		case !isName || e.Len != nil:
+		case item.Name == "string":
 			return Type{Kind: "StringList"}
-		case isIdent && p.structs[item.Name].spec != nil:
-			p.useStruct(item)
+		case p.useStruct(item):
 			return Type{Kind: "ObjectList", Struct: item.Name}
 		}
 	case *ast.MapType:
-		if isString(e.Key) && isString(e.Value) {
+		if isIdent(e.Key, "string") && isIdent(e.Value, "string") {
 			return Type{Kind: "StringMap"}
 		}
 	}
-	p.errorf(expr, "type %s is not supported: %s", types.ExprString(expr), supportedTypes)
+	p.errorf(expr, "type %s is not supported: supported are string, bool, int32, int64, metav1.Time, metav1.Duration, "+
+		"[]string, map[string]string, structs of the package and lists of them", types.ExprString(expr))
 	return Type{Kind: "String"}
 }
 
-func isString(expr ast.Expr) bool {
+func isIdent(expr ast.Expr, name string) bool {
 	ident, isIdent := expr.(*ast.Ident)
-	return isIdent && ident.Name == "string"
+	return isIdent && ident.Name == name
 }
 
 func importPath(file *ast.File, name string) string {
@@ -101,15 +93,14 @@ func importPath(file *ast.File, name string) string {
 	return ""
 }
 
-// useStruct parses a struct the first time a field refers to it.
-func (p *parser) useStruct(at *ast.Ident) {
-	if _, done := p.used[at.Name]; done {
-		return
+// useStruct says whether the name is that of a struct that fields may use, and parses it the first time.
+func (p *parser) useStruct(at *ast.Ident) bool {
+	decl, isStruct := p.structs[at.Name]
+	if !isStruct || hasMarker(decl.doc, markerKind) {
+		return false
 	}
-	decl := p.structs[at.Name]
-	if hasMarker(decl.doc, markerKind) {
-		p.errorf(at, "type %s is a contract kind: a field can't hold one", at.Name)
-		return
+	if _, done := p.used[at.Name]; done {
+		return true
 	}
 	s := &Struct{Name: at.Name}
 	p.used[at.Name] = s
@@ -123,6 +114,7 @@ func (p *parser) useStruct(at *ast.Ident) {
 	if p.contains(at.Name, at.Name, map[string]bool{}) {
 		p.errorf(decl.spec.Name, "%s: contains itself", at.Name)
 	}
+	return true
 }
 
 func (p *parser) parseMember(s *Struct, field *ast.Field, file *ast.File) {
@@ -150,8 +142,7 @@ func (p *parser) parseMember(s *Struct, field *ast.Field, file *ast.File) {
 }
 
 func jsonKey(field *ast.Field) string {
-	var tag reflect.StructTag = loader.ParseAstTag(field.Tag)
-	key, _, _ := strings.Cut(tag.Get("json"), ",")
+	key, _, _ := strings.Cut(loader.ParseAstTag(field.Tag).Get("json"), ",")
 	return key
 }
 

@@ -83,11 +83,11 @@ func everywhere(name string, t accessor.Type, paths ...string) accessor.FieldSpe
 }
 
 // parse makes an object as a client decodes it: numbers without fraction and exponent are int64.
-func parse(t testing.TB, source string) *unstructured.Unstructured {
-	t.Helper()
+func parse(tb testing.TB, source string) *unstructured.Unstructured {
+	tb.Helper()
 	var object map[string]any
 	if err := json.Unmarshal([]byte(source), &object); err != nil {
-		t.Fatalf("test input %s: %v", source, err)
+		tb.Fatalf("test input %s: %v", source, err)
 	}
 	return &unstructured.Unstructured{Object: object}
 }

@@ -16,11 +16,11 @@ import (
 )
 
 // readField reads one field as generated code does, and converts it as a getter does.
-func readField(t testing.TB, source, version string, field int) (any, bool, error) {
-	t.Helper()
+func readField(tb testing.TB, source, version string, field int) (any, bool, error) {
+	tb.Helper()
 	var r accessor.Reader
-	if err := r.Open(thing, parse(t, source), version); err != nil {
-		t.Fatalf("Open: %v", err)
+	if err := r.Open(thing, parse(tb, source), version); err != nil {
+		tb.Fatalf("Open: %v", err)
 	}
 	v, found := get(&r, field)
 	return v, found, r.Err()
