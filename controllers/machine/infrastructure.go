@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -17,10 +18,12 @@ import (
 	"github.com/machinist-dev/machinist/generated/facade"
 )
 
+// The limits of the Machine's CRD; lengths in characters, as the API server counts them.
 const (
 	maxAddresses     = 256
 	maxAddressLength = 256
 	maxProviderID    = 512
+	maxFailureDomain = 256
 )
 
 // reconcileInfrastructure copies what the InfraMachine reports about its machine to the Machine. Nothing is copied
@@ -66,16 +69,16 @@ func copyInfrastructure(s *scope, infra facade.InfraMachine, providerID string) 
 			ContractVersion: string(infra.ContractVersion()), Expected: expected, Found: found,
 		}
 	}
-	if len(providerID) > maxProviderID {
-		return bad("ProviderID", ".spec.providerID", fmt.Sprintf("at most %d characters", maxProviderID), fmt.Sprintf("%d", len(providerID)))
+	if n := utf8.RuneCountInString(providerID); n > maxProviderID {
+		return bad("ProviderID", ".spec.providerID", fmt.Sprintf("at most %d characters", maxProviderID), strconv.Itoa(n))
 	}
 	domain, hasDomain := infra.FailureDomain()
-	if hasDomain && len(domain) > maxAddressLength {
-		return bad("FailureDomain", ".status.failureDomain", "at most 256 characters", fmt.Sprintf("%d", len(domain)))
+	if n := utf8.RuneCountInString(domain); n > maxFailureDomain {
+		return bad("FailureDomain", ".status.failureDomain", fmt.Sprintf("at most %d characters", maxFailureDomain), strconv.Itoa(n))
 	}
 	legacyDomain, hasLegacyDomain := infra.DeprecatedFailureDomain()
-	if hasLegacyDomain && len(legacyDomain) > maxAddressLength {
-		return bad("DeprecatedFailureDomain", ".spec.failureDomain", "at most 256 characters", fmt.Sprintf("%d", len(legacyDomain)))
+	if n := utf8.RuneCountInString(legacyDomain); n > maxFailureDomain {
+		return bad("DeprecatedFailureDomain", ".spec.failureDomain", fmt.Sprintf("at most %d characters", maxFailureDomain), strconv.Itoa(n))
 	}
 	reported, hasAddresses := infra.Addresses()
 	addresses, problem := machineAddresses(reported, bad)
@@ -105,11 +108,11 @@ func machineAddresses(reported []contract.MachineAddress, bad func(field, path, 
 		var err error
 		switch {
 		case i >= maxAddresses:
-			err = bad("Addresses", ".status.addresses", fmt.Sprintf("at most %d items", maxAddresses), fmt.Sprintf("%d", len(reported)))
+			err = bad("Addresses", ".status.addresses", fmt.Sprintf("at most %d items", maxAddresses), strconv.Itoa(len(reported)))
 		case !slices.Contains(addressTypes, clusterv1.MachineAddressType(a.Type)):
 			err = bad("Addresses", fmt.Sprintf(".status.addresses[%d].type", i), fmt.Sprintf("one of %v", addressTypes), fmt.Sprintf("%q", a.Type))
 		case a.Address == "" || utf8.RuneCountInString(a.Address) > maxAddressLength:
-			err = bad("Addresses", fmt.Sprintf(".status.addresses[%d].address", i), "1 to 256 characters", fmt.Sprintf("%d", len(a.Address)))
+			err = bad("Addresses", fmt.Sprintf(".status.addresses[%d].address", i), fmt.Sprintf("1 to %d characters", maxAddressLength), strconv.Itoa(utf8.RuneCountInString(a.Address)))
 		default:
 			addresses = append(addresses, clusterv1.MachineAddress{Type: clusterv1.MachineAddressType(a.Type), Address: a.Address})
 		}
