@@ -1,0 +1,59 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"errors"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/machinist-dev/machinist/apis/contract"
+	"github.com/machinist-dev/machinist/generated/facade"
+	"github.com/machinist-dev/machinist/generated/facadetest"
+)
+
+var _ = Describe("the errors of a provider object", func() {
+	base := facadetest.NewInfraMachine(contract.V1Beta2).WithProviderID("sim:///1").WithProvisioned(true)
+	badConditions := []any{map[string]any{"type": "Ready"}}
+	const inConditions = ".status.conditions[0].status"
+	const inFields = ".spec.providerID: expected string, found number 7"
+
+	DescribeTable("are about its conditions or about other fields", func(object facadetest.InfraMachineBuilder, fields, conditions string) {
+		_, err := facade.WrapInfraMachine(object.Build(), contract.V1Beta2)
+		fieldsErr, conditionsErr := splitFieldErrors(err)
+		expect := func(err error, text string) {
+			GinkgoHelper()
+			if text == "" {
+				Expect(err).NotTo(HaveOccurred())
+			} else {
+				Expect(err).To(MatchError(HavePrefix(text)))
+			}
+		}
+		expect(fieldsErr, fields)
+		expect(conditionsErr, conditions)
+	},
+		Entry("none", base, "", ""),
+		Entry("a condition without status", base.WithValue(badConditions, "status", "conditions"), "", inConditions),
+		Entry("a field", base.WithValue(int64(7), "spec", "providerID"), inFields, ""),
+		Entry("both", base.WithValue(int64(7), "spec", "providerID").WithValue(badConditions, "status", "conditions"), inFields, inConditions),
+		Entry("conditions of the older form, which are read as well as can be", base.WithValue("none", "status", "deprecated", "v1beta1", "conditions"), "", ""),
+	)
+
+	It("are about the object if they are about no field", func() {
+		fieldsErr, conditionsErr := splitFieldErrors(errors.New("unknown contract version"))
+		Expect(fieldsErr).To(MatchError("unknown contract version"))
+		Expect(conditionsErr).NotTo(HaveOccurred())
+	})
+
+	It("keep conditions from being mirrored, but nothing else", func() {
+		object := base.WithValue(badConditions, "status", "conditions").Build()
+		infra, err := facade.WrapInfraMachine(object, contract.V1Beta2)
+		s := knowing(flags(false, true))
+		s.infra.fields = infra
+		s.infra.problem, s.infra.readyErr = splitFieldErrors(err)
+		Expect(infrastructureReady(s)).To(And(HaveField("Status", unknown), HaveField("Reason", "InvalidConditionReported"), HaveField("Message", HavePrefix(inConditions))))
+		Expect(copyInfrastructure(s, infra, "sim:///1")).To(Succeed())
+	})
+})
