@@ -96,7 +96,9 @@ func (w *kindWatch) ingest(obj any) (any, error) {
 }
 
 func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
-	if w.contractEqual(before, after) {
+	old, okOld := packedIn(before)
+	now, okNow := packedIn(after)
+	if okOld && okNow && (w.isOwnPatch(old, now) || w.contractEqual(old, now)) {
 		w.counts.seen.Add(1)
 		w.counts.ignored.Add(1)
 		return
@@ -105,14 +107,9 @@ func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 }
 
 // contractEqual reports whether an update changed nothing that a reader of the object could see.
-func (w *kindWatch) contractEqual(before, after any) bool {
-	old, okOld := packedIn(before)
-	now, okNow := packedIn(after)
-	if !okOld || !okNow {
-		return false
-	}
-	a, errOld := old.unpack()
-	b, errNow := now.unpack()
+func (w *kindWatch) contractEqual(before, after *packed) bool {
+	a, errOld := before.unpack()
+	b, errNow := after.unpack()
 	return errOld == nil && errNow == nil && w.kind.Role.contractEqual(a, b)
 }
 

@@ -31,6 +31,8 @@ type kindWatch struct {
 	mu sync.Mutex
 	// written holds objects as our own patches left them, by UID, until the informer has caught up.
 	written map[types.UID]*packed
+	// patched holds the resourceVersions around our last patch of an object, by UID: the event of that change is our own.
+	patched map[types.UID]step
 	// deleted holds the UIDs that we asked the API server to delete, until the informer has seen it.
 	deleted map[types.UID]struct{}
 }
@@ -51,6 +53,7 @@ func newKindWatch(tracker *Tracker, kind Kind) *kindWatch {
 		crdName: contract.CRDName(kind.Group, kind.Kind),
 		wakeup:  make(chan struct{}, 1),
 		written: map[types.UID]*packed{},
+		patched: map[types.UID]step{},
 		deleted: map[types.UID]struct{}{},
 	}
 	w.state.Store(&kindState{problem: w.pending()})

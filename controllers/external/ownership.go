@@ -63,7 +63,7 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 	if err != nil {
 		return nil, err
 	}
-	t.watchOf(object.kind).rememberWrite(written)
+	t.watchOf(object.kind).rememberWrite(object.raw.GetResourceVersion(), written)
 	return &Object{kind: object.kind, resource: object.resource, contract: object.contract, raw: patched}, nil
 }
 

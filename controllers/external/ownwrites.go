@@ -9,12 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
+// step is the change of an object's resourceVersion by one write.
+type step struct{ from, to string }
+
 // rememberWrite keeps the object as our patch left it, so that no decision is taken on a store that is behind our own
-// write: it would repeat the patch and fail with a conflict.
-func (w *kindWatch) rememberWrite(object *packed) {
+// write: it would repeat the patch and fail with a conflict. from is the resourceVersion before the patch.
+func (w *kindWatch) rememberWrite(from string, object *packed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.written[object.uid] = object
+	w.patched[object.uid] = step{from: from, to: object.resourceVersion}
+}
+
+// isOwnPatch reports whether the change between the two is a patch of ours and nothing else. Who made it knows already.
+func (w *kindWatch) isOwnPatch(before, after *packed) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.patched[after.uid] == step{from: before.resourceVersion, to: after.resourceVersion}
 }
 
 // rememberDelete keeps that the API server has accepted our deletion of the object.
@@ -53,5 +64,6 @@ func (w *kindWatch) forget(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.written, uid)
+	delete(w.patched, uid)
 	delete(w.deleted, uid)
 }

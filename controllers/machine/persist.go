@@ -34,9 +34,14 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 	if complete {
 		s.machine.Status.ObservedGeneration = s.machine.Generation
 	}
+	if wait := r.deferred.wait(s); wait > 0 {
+		s.wakeAfter(wait)
+		return nil
+	}
 	if err := r.writeStatus(ctx, s); err != nil {
 		return err
 	}
+	r.deferred.forget(s.machine.UID)
 	r.sendEvents(s)
 	return nil
 }

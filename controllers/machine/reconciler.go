@@ -44,7 +44,8 @@ type Reconciler struct {
 	// conditions about its Nodes are believed.
 	RemoteConditionsGracePeriod time.Duration
 
-	writes ownWrites
+	writes   ownWrites
+	deferred deferredStatus
 }
 
 // Reconcile brings one Machine closer to what its spec asks for, and says in its status what is missing.

@@ -82,6 +82,7 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			r.writes.forget(e.Object.GetUID())
+			r.deferred.forget(e.Object.GetUID())
 			if machine, ok := e.Object.(*clusterv1.Machine); ok {
 				r.External.Release(ctx, infraKind(machine))
 				if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
