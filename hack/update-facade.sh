@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 facade_gen() { go run ./hack/facadegen/cmd/facade-gen "$@"; }
 
 rm -rf generated/facade generated/facadetest
-facade_gen facade:headerFile=hack/boilerplate.go.txt,table=../docs/contract.md \
+facade_gen 'facade:headerFile=hack/boilerplate.go.txt,table=../docs/contract.md,title="The provider contract"' \
   paths=./apis/contract output:dir=generated
 
 rm -rf examples/contract/facade examples/contract/facadetest

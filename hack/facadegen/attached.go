@@ -72,7 +72,7 @@ func (s *source) markersOf(doc *ast.CommentGroup, target markers.TargetType, str
 			s.errorf(comment, "unknown marker %s for a %s: see facade-gen -www for the markers there are", text, target)
 			continue
 		}
-		value, err := s.registry.Lookup(text, target).Parse(text)
+		value, err := s.registry.Lookup("+"+m.name, target).Parse(text)
 		if err != nil {
 			s.errorf(comment, "marker %s: %s", text, flatten(err))
 			a.broken = append(a.broken, m.name)

@@ -23,6 +23,8 @@ type Generator struct {
 	Package string `marker:",optional"`
 	// Table is the file for the documentation, relative to the output folder; contract.md by default.
 	Table string `marker:",optional"`
+	// Title is the heading of the documentation; the name of the contract package by default.
+	Title string `marker:",optional"`
 }
 
 var _ genall.Generator = Generator{}
@@ -65,7 +67,7 @@ func (g Generator) write(ctx *genall.GenerationContext, contract *Contract) erro
 	}
 	facade, facadeErr := RenderFacade(contract, opts)
 	tests, testsErr := RenderTestPackage(contract, opts)
-	table, tableErr := RenderTable(contract)
+	table, tableErr := RenderTable(contract, opts)
 	tablePath := g.Table
 	if tablePath == "" {
 		tablePath = "contract.md"
@@ -78,7 +80,7 @@ func (g Generator) write(ctx *genall.GenerationContext, contract *Contract) erro
 }
 
 func (g Generator) options(ctx *genall.GenerationContext) (Options, error) {
-	opts := Options{FacadePackage: g.Package}
+	opts := Options{FacadePackage: g.Package, Title: g.Title}
 	if opts.FacadePackage == "" {
 		opts.FacadePackage = "facade"
 	}

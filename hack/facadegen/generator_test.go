@@ -58,7 +58,7 @@ var outputs = []struct {
 }{
 	{"golden", facadegen.Generator{HeaderFile: header, Package: "widgets", Table: "table.md"}, "./testdata/golden/widget", "testdata/golden"},
 	{"example", facadegen.Generator{HeaderFile: header}, "../../examples/contract/loadbalancer", "../../examples/contract"},
-	{"machinist", facadegen.Generator{HeaderFile: header, Table: "../docs/contract.md"}, "../../apis/contract", "../../generated"},
+	{"machinist", facadegen.Generator{HeaderFile: header, Table: "../docs/contract.md", Title: "The provider contract"}, "../../apis/contract", "../../generated"},
 }
 
 func TestOutput(t *testing.T) {

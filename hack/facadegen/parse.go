@@ -22,6 +22,8 @@ type parser struct {
 	// structs are all struct types of the package, used those that fields refer to.
 	structs map[string]typeDecl
 	used    map[string]*Struct
+	// names are the kinds and structs by the names that generated code gives to what belongs to them.
+	names map[string]string
 	// skipped says that a kind was not looked into, so that its markers are no stray ones.
 	skipped bool
 }
@@ -48,6 +50,7 @@ func Parse(pkg *loader.Package, registry *markers.Registry) (*Contract, []error)
 		contract: Contract{Package: pkg.Name, ImportPath: pkg.PkgPath},
 		structs:  map[string]typeDecl{},
 		used:     map[string]*Struct{},
+		names:    map[string]string{},
 	}
 	decls := typeDecls(pkg.Syntax)
 	for _, decl := range decls {
@@ -96,23 +99,29 @@ func position(err error) token.Pos {
 
 func typeDecls(files []*ast.File) []typeDecl {
 	var decls []typeDecl
+	eachSpec(files, token.TYPE, func(file *ast.File, group *ast.GenDecl, spec *ast.TypeSpec) {
+		doc := spec.Doc
+		if doc == nil && !group.Lparen.IsValid() {
+			doc = group.Doc
+		}
+		decls = append(decls, typeDecl{spec, doc, file})
+	})
+	return decls
+}
+
+// eachSpec visits the declarations with a keyword that are not inside of functions.
+func eachSpec[T ast.Spec](files []*ast.File, keyword token.Token, visit func(*ast.File, *ast.GenDecl, T)) {
 	for _, file := range files {
 		for _, decl := range file.Decls {
 			group, isGroup := decl.(*ast.GenDecl)
-			if !isGroup || group.Tok != token.TYPE {
+			if !isGroup || group.Tok != keyword {
 				continue
 			}
 			for _, spec := range group.Specs {
-				spec := spec.(*ast.TypeSpec)
-				doc := spec.Doc
-				if doc == nil && !group.Lparen.IsValid() {
-					doc = group.Doc
-				}
-				decls = append(decls, typeDecl{spec, doc, file})
+				visit(file, group, spec.(T))
 			}
 		}
 	}
-	return decls
 }
 
 // parseVersions finds the type with the marker versions, and its constants.
@@ -166,35 +175,19 @@ type constant struct {
 // constantsOf finds the constants that are declared with the type and a literal.
 func constantsOf(typeName string, files []*ast.File) []constant {
 	var constants []constant
-	for _, spec := range specs[*ast.ValueSpec](files, token.CONST) {
+	eachSpec(files, token.CONST, func(_ *ast.File, _ *ast.GenDecl, spec *ast.ValueSpec) {
 		if !isIdent(spec.Type, typeName) {
-			continue
+			return
 		}
 		for i, value := range spec.Values {
-			if literal, isLiteral := value.(*ast.BasicLit); isLiteral && literal.Kind == token.STRING {
+			literal, isLiteral := value.(*ast.BasicLit)
+			if isLiteral && literal.Kind == token.STRING && i < len(spec.Names) {
 				text, _ := strconv.Unquote(literal.Value)
 				constants = append(constants, constant{spec.Names[i], text})
 			}
 		}
-	}
+	})
 	return constants
-}
-
-// specs returns the declarations of one sort that are not inside of functions.
-func specs[T ast.Spec](files []*ast.File, sort token.Token) []T {
-	var all []T
-	for _, file := range files {
-		for _, decl := range file.Decls {
-			group, isGroup := decl.(*ast.GenDecl)
-			if !isGroup || group.Tok != sort {
-				continue
-			}
-			for _, spec := range group.Specs {
-				all = append(all, spec.(T))
-			}
-		}
-	}
-	return all
 }
 
 // matchConstants makes sure that markers and constants name the same versions, so that Go code and generated code
@@ -240,6 +233,7 @@ func (p *parser) parseKind(decl typeDecl) {
 	if slices.Contains(takenNames, p.contract.Package) {
 		p.errorf(decl.file.Name, "package %s: generated code uses that name for something else: choose another one", p.contract.Package)
 	}
+	p.claimName(name)
 	kind := Kind{Name: name.Name, Doc: p.docOf(decl.doc, name, name.Name)}
 	if crd := a.find(markerCRD, ""); crd != nil {
 		rules := crd.value.(crdRules)
@@ -259,4 +253,12 @@ func (p *parser) parseKind(decl typeDecl) {
 		p.errorf(name, "%s: a contract kind needs a field", name.Name)
 	}
 	p.contract.Kinds = append(p.contract.Kinds, kind)
+}
+
+// claimName reports two kinds or structs whose names differ only in how their first letters are written.
+func (p *parser) claimName(name *ast.Ident) {
+	if other := p.names[lowerFirst(name.Name)]; other != "" {
+		p.errorf(name, "%s: the name is too much like %s: generated code can't tell them apart", name.Name, other)
+	}
+	p.names[lowerFirst(name.Name)] = name.Name
 }

@@ -102,6 +102,7 @@ func (p *parser) useStruct(at *ast.Ident) bool {
 	if _, done := p.used[at.Name]; done {
 		return true
 	}
+	p.claimName(decl.spec.Name)
 	s := &Struct{Name: at.Name}
 	p.used[at.Name] = s
 	p.markersOf(decl.doc, markers.DescribesType, true).reject("has no meaning on a struct that fields use")

@@ -24,6 +24,8 @@ type Options struct {
 	Header string
 	// FacadePackage and TestPackage are the names of the generated packages.
 	FacadePackage, TestPackage string
+	// Title is the heading of the documentation. If it is empty it names the contract package.
+	Title string
 }
 
 // File is a generated file.
@@ -36,6 +38,7 @@ type File struct {
 // templateData is what the templates see.
 type templateData struct {
 	Header, Package string
+	Title           string
 	Contract        *Contract
 	Kind            Kind
 	Imports         []string
@@ -77,9 +80,13 @@ func RenderTestPackage(c *Contract, opts Options) ([]File, error) {
 }
 
 // RenderTable returns the documentation of the contract as a Markdown page.
-func RenderTable(c *Contract) ([]byte, error) {
+func RenderTable(c *Contract, opts Options) ([]byte, error) {
+	title := opts.Title
+	if title == "" {
+		title = "Contract " + c.Package
+	}
 	var page bytes.Buffer
-	err := templates.ExecuteTemplate(&page, "contract.md.tmpl", templateData{Contract: c})
+	err := templates.ExecuteTemplate(&page, "contract.md.tmpl", templateData{Contract: c, Title: title})
 	return page.Bytes(), err
 }
 

@@ -128,9 +128,13 @@ func (k *Kind) Usable(field int, v Value[any]) any {
 	return nil
 }
 
-// Present says whether a label or annotation exists, whatever its value.
+// Present says whether a label or annotation exists, whatever its value. If that can't be known, because the labels or
+// annotations are no object, it collects the error.
 func (r *Reader) Present(field int) bool {
-	_, _, found, _ := r.find(field)
+	_, _, found, bad := r.find(field)
+	if bad != nil {
+		r.report(field, bad)
+	}
 	return found
 }
 
@@ -152,12 +156,16 @@ func (r *Reader) usable(field int) (any, bool) {
 		bad.under(at.path.rendered())
 	}
 	if !spec.Lenient {
-		r.errs = append(r.errs, &FieldError{
-			Kind: r.kind.spec.Name, Field: spec.Name, ContractVersion: r.kind.spec.Versions[r.version],
-			Path: bad.path, Expected: bad.expected, Found: bad.found,
-		})
+		r.report(field, bad)
 	}
 	return nil, false
+}
+
+func (r *Reader) report(field int, bad *mismatch) {
+	r.errs = append(r.errs, &FieldError{
+		Kind: r.kind.spec.Name, Field: r.kind.spec.Fields[field].Name, ContractVersion: r.kind.spec.Versions[r.version],
+		Path: bad.path, Expected: bad.expected, Found: bad.found,
+	})
 }
 
 // find returns the value at the first place of the field that has one. The mismatch says that a parent of a place is

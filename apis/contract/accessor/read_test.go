@@ -112,7 +112,6 @@ func TestReadPresentValues(t *testing.T) {
 		"annotation":              {`{"metadata":{"annotations":{"example.com/annotation":"5s"}}}`, annotationField, metav1.Duration{Duration: 5 * time.Second}},
 		"presence":                {`{"metadata":{"annotations":{"example.com/presence":"false"}}}`, presenceField, true},
 		"no presence":             {`{"metadata":{"annotations":{}}}`, presenceField, false},
-		"presence, odd parent":    {`{"metadata":"x"}`, presenceField, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found, err := readField(t, tc.source, "v2", tc.field)
@@ -209,6 +208,14 @@ func TestReadUnusableValues(t *testing.T) {
 				t.Errorf("error: %v\n want: %s", err, want)
 			}
 		})
+	}
+}
+
+// Nobody knows whether an object is paused whose annotations are no object.
+func TestPresenceOutOfReach(t *testing.T) {
+	present, _, err := readField(t, `{"metadata":{"annotations":"x"}}`, "v2", presenceField)
+	if want := `.metadata.annotations: expected object, found string "x" (contract version v2)`; present != false || err == nil || err.Error() != want {
+		t.Errorf("got %v, %v", present, err)
 	}
 }
 

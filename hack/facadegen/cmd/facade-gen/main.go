@@ -30,6 +30,7 @@ Options, in the syntax of controller-gen:
       headerFile=<file>    text to put before generated code, usually a licence
       package=<name>       the generated package and its folder; facade by default
       table=<file>         the documentation, relative to the output folder; contract.md by default
+      title=<text>         its heading; the name of the contract package by default
   paths=<packages>     the contract package, for example ./apis/contract; packages without a contract are ignored
   output:dir=<folder>  where to write; output:none checks the contract and writes nothing
 

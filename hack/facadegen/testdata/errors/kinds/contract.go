@@ -30,6 +30,25 @@ type Undocumented struct {
 	A string
 }
 
+// URL is a kind.
+// +contract:kind
+type URL struct {
+	// A is a field.
+	// +contract:path=spec.a
+	// +contract:writer=user
+	A string
+}
+
+// Url is another kind.
+// +contract:kind
+// +contract:crd:scope:here=Cluster
+type Url struct {
+	// A is a field.
+	// +contract:path=spec.a
+	// +contract:writer=user
+	A string
+}
+
 // Unmarked has rules for a CRD, but is no kind.
 // +contract:crd:pluralName=true
 type Unmarked struct {
