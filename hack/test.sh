@@ -17,8 +17,12 @@ KUBEBUILDER_ASSETS=$(go -C hack/controlplane run ./ensure)
 export KUBEBUILDER_ASSETS
 
 for module in "${modules[@]}"; do
-  echo "== ${module}: go test -race $*"
-  go -C "${module}" test -race -timeout=30m "$@" ./... | { grep --invert-match 'no test files' || true; } ||
+  # test/peers compares data in one goroutine: the race detector finds nothing there and takes minutes. Its cache must not
+  # be used, as it does not notice changes of our CRD files, which are outside that module.
+  flags=(-race)
+  [[ "${module}" == test/peers ]] && flags=(-count=1)
+  echo "== ${module}: go test ${flags[*]} $*"
+  go -C "${module}" test "${flags[@]}" -timeout=30m "$@" ./... | { grep --invert-match 'no test files' || true; } ||
     failed+=("${module}")
 done
 for script in hack/*_test.sh; do
