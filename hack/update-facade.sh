@@ -4,7 +4,7 @@
 
 # Rebuilds what facade-gen makes: generated/facade, generated/facadetest and docs/contract.md, and the same for the
 # example contract.
-set -euo pipefail
+set -o errexit -o nounset -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 facade_gen() { go run ./hack/facadegen/cmd/facade-gen "$@"; }

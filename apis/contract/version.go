@@ -21,10 +21,17 @@ const (
 	V1Beta1 Version = "v1beta1"
 )
 
+// versions are the supported contract versions, newest first.
 var versions = []string{string(V1Beta2), string(V1Beta1)}
 
 // Versions returns the supported contract versions, newest first.
-func Versions() []Version { return []Version{V1Beta2, V1Beta1} }
+func Versions() []Version {
+	list := make([]Version, len(versions))
+	for i, version := range versions {
+		list[i] = Version(version)
+	}
+	return list
+}
 
 // Resolution says how to read the objects of a CRD.
 type Resolution struct {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/machinist-dev/machinist/apis/contract"
 	"github.com/machinist-dev/machinist/apis/contract/accessor"
+	"github.com/machinist-dev/machinist/apis/contract/crdcheck"
+	"github.com/machinist-dev/machinist/generated/facade"
 )
 
 func TestVersionsAreNewestFirst(t *testing.T) {
@@ -39,6 +41,21 @@ func TestResolve(t *testing.T) {
 	}
 	if got != (contract.Resolution{}) {
 		t.Errorf("a result next to an error: %v", got)
+	}
+}
+
+// The markers that the facade is generated from say the same as the constants of this package.
+func TestFacadeKnowsTheSameLabels(t *testing.T) {
+	for _, version := range contract.Versions() {
+		crd := parse(t, `{"kind":"CustomResourceDefinition","metadata":{"name":"foos.a"},
+			"spec":{"group":"a","scope":"Namespaced","names":{"kind":"Foo"},"versions":[{"name":"v1","schema":{"openAPIV3Schema":{}}}]}}`)
+		crd.SetLabels(map[string]string{contract.LabelPrefix + string(version): "v9"})
+		resolution, err := contract.Resolve(crd.GetLabels())
+		findings := facade.CheckInfraMachineCRD(crd)
+		if err != nil || len(findings) != 1 || findings[0].Code != crdcheck.VersionMissing ||
+			findings[0].ContractVersion != string(resolution.ContractVersion) || findings[0].APIVersion != resolution.APIVersion {
+			t.Errorf("%s: resolved %v, %v; findings %v", version, resolution, err, findings)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
@@ -22,7 +23,7 @@ type parser struct {
 	// structs are all struct types of the package, used those that fields refer to.
 	structs map[string]typeDecl
 	used    map[string]*Struct
-	// names are the kinds and structs by the names that generated code gives to what belongs to them.
+	// names are the kinds and structs, by their names in lower case.
 	names map[string]string
 	// skipped says that a kind was not looked into, so that its markers are no stray ones.
 	skipped bool
@@ -255,10 +256,11 @@ func (p *parser) parseKind(decl typeDecl) {
 	p.contract.Kinds = append(p.contract.Kinds, kind)
 }
 
-// claimName reports two kinds or structs whose names differ only in how their first letters are written.
+// claimName reports two kinds or structs whose names differ only in upper and lower case.
 func (p *parser) claimName(name *ast.Ident) {
-	if other := p.names[lowerFirst(name.Name)]; other != "" {
+	lower := strings.ToLower(name.Name)
+	if other := p.names[lower]; other != "" {
 		p.errorf(name, "%s: the name is too much like %s: generated code can't tell them apart", name.Name, other)
 	}
-	p.names[lowerFirst(name.Name)] = name.Name
+	p.names[lower] = name.Name
 }
