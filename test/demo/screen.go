@@ -1,5 +1,6 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -122,10 +123,12 @@ func (s *screen) counts(rows []row, total int) {
 	for _, r := range rows {
 		phases[r.phase]++
 	}
-	line := fmt.Sprintf("%d of %d created", len(rows), total)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d of %d created", len(rows), total)
 	for _, phase := range []string{"Pending", "Provisioning", "Provisioned", "Running", "Deleting"} {
-		line += fmt.Sprintf("  %s %d", phase, phases[phase])
+		fmt.Fprintf(&text, "  %s %d", phase, phases[phase])
 	}
+	line := text.String()
 	switch {
 	case s.terminal:
 		s.redraw([]string{line}, nil)

@@ -1,17 +1,19 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 package simulator_test
 
 import (
+	"errors"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/machinist-dev/machinist/apis/contract"
 	"github.com/machinist-dev/machinist/apis/contract/accessor"
@@ -19,8 +21,13 @@ import (
 	"github.com/machinist-dev/machinist/test/simulator"
 )
 
-// strange is a kind far from Cluster API's groups, with a plural that isn't the kind and an s.
-var strange = schema.GroupKind{Group: "hardware.example.org", Kind: "SimFactory"}
+var (
+	// strange is a kind far from Cluster API's groups, with a plural that isn't the kind and an s.
+	strange = schema.GroupKind{Group: "hardware.example.org", Kind: "SimFactory"}
+	// The CRDs of looseMachine and looseConfig accept anything.
+	looseMachine = schema.GroupKind{Group: "loose.example.org", Kind: "SimLooseMachine"}
+	looseConfig  = schema.GroupKind{Group: "loose.example.org", Kind: "SimLooseConfig"}
+)
 
 var _ = Describe("Contract versions", func() {
 	It("are followed as the CRD's labels change", func(ctx SpecContext) {
@@ -74,10 +81,6 @@ var _ = Describe("Contract versions", func() {
 })
 
 var _ = Describe("Faults", func() {
-	const loose = "SimLoose"
-	looseMachine := schema.GroupKind{Group: "loose.example.org", Kind: loose + "Machine"}
-	looseConfig := schema.GroupKind{Group: "loose.example.org", Kind: loose + "Config"}
-
 	BeforeEach(func() {
 		install(
 			simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: looseMachine, AnyContent: true}),
@@ -106,10 +109,10 @@ var _ = Describe("Faults", func() {
 	}
 	wrongType := func(path string) OmegaMatcher {
 		return WithTransform(func(err error) []string {
-			var fields accessor.FieldErrors
-			Expect(err).To(BeAssignableToTypeOf(fields))
+			var wrong accessor.FieldErrors
+			Expect(errors.As(err, &wrong)).To(BeTrue(), "%v", err)
 			var paths []string
-			for _, field := range err.(accessor.FieldErrors) {
+			for _, field := range wrong {
 				paths = append(paths, field.Path)
 			}
 			return paths

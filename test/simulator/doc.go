@@ -1,5 +1,6 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 // Package simulator plays everything around a Machine, so that the Machine controller can run for real against a real API
 // server, without a cloud: the infrastructure provider, the bootstrap provider, the controllers of the Cluster, and the
 // workload clusters with their Nodes (package workload).

@@ -1,5 +1,6 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 package simulator
 
 import (
@@ -23,7 +24,7 @@ var uninitializedTaint = corev1.Taint{Key: "node.cluster.x-k8s.io/uninitialized"
 const (
 	controlPlaneRole = "node-role.kubernetes.io/control-plane"
 	// nodeImages is how many images make the JSON of a Node about 8 KB, as it is in a cluster that is in use.
-	nodeImages = 22
+	nodeImages = 25
 )
 
 // register creates the Node. One of that name that is left from another server is replaced: the cloud's node controller
@@ -132,8 +133,8 @@ func nodeInfo(machine *clusterv1.Machine) corev1.NodeSystemInfo {
 	return corev1.NodeSystemInfo{
 		Architecture: "amd64", OperatingSystem: "linux", OSImage: "Simulated Linux 1.0",
 		KernelVersion: "6.12.0-sim", ContainerRuntimeVersion: "containerd://2.2.0",
-		KubeletVersion: version, KubeProxyVersion: version,
-		MachineID: string(machine.UID), SystemUUID: string(machine.UID), BootID: string(machine.UID),
+		KubeletVersion: version,
+		MachineID:      string(machine.UID), SystemUUID: string(machine.UID), BootID: string(machine.UID),
 	}
 }
 

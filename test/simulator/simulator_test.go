@@ -1,8 +1,10 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 package simulator_test
 
 import (
+	"encoding/json"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -12,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -84,6 +87,53 @@ var _ = Describe("Simulator", func() {
 		var nodes corev1.NodeList
 		Expect(workloadClient.List(ctx, &nodes)).To(Succeed())
 		Expect(nodes.Items).To(HaveLen(3))
+	})
+
+	It("makes objects of a realistic size", func(ctx SpecContext) {
+		w := newWorld(ctx, simulator.Options{ControlPlaneInitialized: true})
+		w.create(ctx, 0, 1, simulator.Shape{})
+		size := func(obj any, err error) (int, error) {
+			encoded, _ := json.Marshal(obj)
+			return len(encoded), err
+		}
+		for _, kind := range []schema.GroupKind{simulator.SimConfig, simulator.SimMachine} {
+			Eventually(func() (int, error) { return size(w.object(ctx, kind, worker0)()) }).
+				Should(BeNumerically("~", simulator.DefaultPayloadSize+1500, 1500), kind.Kind)
+		}
+		Eventually(func() (int, error) {
+			node := &corev1.Node{}
+			cluster, found := w.simulator.Workload().Cluster(w.key("blue"))
+			if !found {
+				return 0, nil
+			}
+			return size(node, cluster.Get(types.NamespacedName{Name: worker0}, node))
+		}).Should(BeNumerically("~", 8000, 500))
+	})
+
+	It("beats the hearts of objects and Nodes", func(ctx SpecContext) {
+		w := newWorld(ctx, simulator.Options{
+			ControlPlaneInitialized: true, HeartbeatInterval: 100 * time.Millisecond, NodeHeartbeatInterval: 100 * time.Millisecond,
+		})
+		w.create(ctx, 0, 1, simulator.Shape{})
+		Eventually(w.object(ctx, simulator.SimMachine, worker0)).Should(field(true, "status", "ready"))
+		heartbeat := func() (string, error) {
+			obj, err := w.object(ctx, simulator.SimMachine, worker0)()
+			beat, _, _ := unstructured.NestedString(obj.Object, "status", "heartbeat")
+			return beat, err
+		}
+		first, err := heartbeat()
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(heartbeat).ShouldNot(Equal(first))
+
+		cluster, _ := w.simulator.Workload().Cluster(w.key("blue"))
+		nodeVersion := func() (string, error) {
+			node := &corev1.Node{}
+			err := cluster.Get(types.NamespacedName{Name: worker0}, node)
+			return node.ResourceVersion, err
+		}
+		version, err := nodeVersion()
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(nodeVersion).ShouldNot(Equal(version))
 	})
 
 	It("keeps the contract, whatever the contract versions", func(ctx SpecContext) {
@@ -196,6 +246,22 @@ var _ = Describe("Simulator", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(after.GetResourceVersion()).To(Equal(before.GetResourceVersion()))
 		Expect(after).To(field(node.Spec.ProviderID, "spec", "providerID"))
+	})
+
+	It("doesn't start without the CRDs of its kinds", func(ctx SpecContext) {
+		_, err := simulator.Start(ctx, env.Config, simulator.Options{InfraMachines: []schema.GroupKind{{Group: "example.org", Kind: "Missing"}}})
+		Expect(err).To(MatchError(ContainSubstring("provide Missing.example.org at v1beta1: is its CRD installed?")))
+	})
+
+	It("keeps a finalizer for ever when it is asked to", func(ctx SpecContext) {
+		w := newWorld(ctx, simulator.Options{ControlPlaneInitialized: true})
+		w.create(ctx, 0, 1, simulator.Shape{Annotations: map[string]string{simulator.FaultAnnotation: string(simulator.NeverDeletes)}})
+		Eventually(w.object(ctx, simulator.SimMachine, worker0)).Should(field(true, "status", "ready"))
+		server, err := w.object(ctx, simulator.SimMachine, worker0)()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8sClient.Delete(ctx, server)).To(Succeed())
+		Consistently(w.object(ctx, simulator.SimMachine, worker0)).WithTimeout(500 * time.Millisecond).
+			Should(HaveField("GetFinalizers()", HaveLen(1)))
 	})
 
 	It("writes new credentials when asked", func(ctx SpecContext) {

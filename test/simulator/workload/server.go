@@ -1,8 +1,10 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 package workload
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -56,7 +58,7 @@ func Start(opts Options) (*Server, error) {
 	if opts.Address == "" {
 		opts.Address = "127.0.0.1:0"
 	}
-	listener, err := net.Listen("tcp", opts.Address)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", opts.Address)
 	if err != nil {
 		return nil, fmt.Errorf("workload server: %w", err)
 	}

@@ -1,5 +1,6 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
+
 package workload
 
 import (
