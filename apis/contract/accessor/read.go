@@ -31,8 +31,10 @@ func (v Value[T]) Or(def T) T {
 type Reader struct {
 	kind    *Kind
 	version int
-	root    map[string]any
-	errs    FieldErrors
+	// places are those of the version, by field.
+	places [][]place
+	root   map[string]any
+	errs   FieldErrors
 
 	// seen are the objects met so far, by their index in Kind.objects; nil if there is none. Map lookups are nearly all
 	// that reading costs. An object with a higher index than fits is looked up each time.
@@ -55,7 +57,7 @@ func (r *Reader) Open(kind *Kind, obj *unstructured.Unstructured, version string
 			Kind: kind.spec.Name, Path: ".", ContractVersion: version, Expected: "object", Found: "nothing",
 		}}
 	}
-	r.root = obj.Object
+	r.places, r.root = kind.places[r.version], obj.Object
 	return nil
 }
 
@@ -174,7 +176,7 @@ func (r *Reader) find(field int) (v any, at *place, found bool, bad *mismatch) {
 	if r.root == nil {
 		return nil, nil, false, nil
 	}
-	places := r.kind.places[r.version][field]
+	places := r.places[field]
 	for i := range places {
 		at = &places[i]
 		parent, bad := r.object(at.parent)
