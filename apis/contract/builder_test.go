@@ -34,7 +34,8 @@ func fullInfraMachine(version contract.Version) facadetest.InfraMachineBuilder {
 // What a builder writes under a contract version is what a wrapper reads under it.
 func TestBuiltObjectsReadBack(t *testing.T) {
 	for _, version := range contract.Versions() {
-		m, err := facade.WrapInfraMachine(fullInfraMachine(version).Build(), version)
+		built := fullInfraMachine(version).Build()
+		m, err := facade.WrapInfraMachine(built, version)
 		want := snapshot{
 			"ProviderID": "foo://1", "Provisioned": true, "FailureDomain": "a", "DeprecatedFailureDomain": "b",
 			"Addresses": []contract.MachineAddress{{Type: "InternalIP", Address: "10.0.0.1"}}, "Interruptible": true,
@@ -46,8 +47,8 @@ func TestBuiltObjectsReadBack(t *testing.T) {
 		if diff := cmp.Diff(want, readInfraMachine(m)); diff != "" || err != nil {
 			t.Errorf("InfraMachine %s: %v, -want +got:\n%s", version, err, diff)
 		}
-		if m.Object().GetName() != "name" || m.Object().GetNamespace() != "ns" || m.Object().GetKind() != "FooMachine" || m.ContractVersion() != version {
-			t.Errorf("got %s %s/%s", m.Object().GroupVersionKind(), m.Object().GetNamespace(), m.Object().GetName())
+		if built.GetName() != "name" || built.GetNamespace() != "ns" || built.GetKind() != "FooMachine" || m.ContractVersion() != version {
+			t.Errorf("got %s %s/%s", built.GroupVersionKind(), built.GetNamespace(), built.GetName())
 		}
 		c, err := facade.WrapBootstrapConfig(facadetest.NewBootstrapConfig(version).
 			WithDataSecretCreated(true).WithDataSecretName("s").WithFailureReason("r").WithFailureMessage("m").

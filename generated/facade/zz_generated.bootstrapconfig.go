@@ -146,9 +146,6 @@ func WrapBootstrapConfig(obj *unstructured.Unstructured, version contract.Versio
 	return wrapped, r.Err()
 }
 
-// Object returns the object that was wrapped. It is for reading.
-func (w BootstrapConfig) Object() *unstructured.Unstructured { return w.object }
-
 // ContractVersion returns the contract version under which the object was read.
 func (w BootstrapConfig) ContractVersion() contract.Version { return w.contractVersion }
 

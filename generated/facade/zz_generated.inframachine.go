@@ -169,9 +169,6 @@ func WrapInfraMachine(obj *unstructured.Unstructured, version contract.Version) 
 	return wrapped, r.Err()
 }
 
-// Object returns the object that was wrapped. It is for reading.
-func (w InfraMachine) Object() *unstructured.Unstructured { return w.object }
-
 // ContractVersion returns the contract version under which the object was read.
 func (w InfraMachine) ContractVersion() contract.Version { return w.contractVersion }
 

@@ -59,9 +59,6 @@ func WrapAddressPool(obj *unstructured.Unstructured, version loadbalancer.Versio
 	return wrapped, r.Err()
 }
 
-// Object returns the object that was wrapped. It is for reading.
-func (w AddressPool) Object() *unstructured.Unstructured { return w.object }
-
 // ContractVersion returns the contract version under which the object was read.
 func (w AddressPool) ContractVersion() loadbalancer.Version { return w.contractVersion }
 

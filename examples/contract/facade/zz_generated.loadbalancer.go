@@ -186,9 +186,6 @@ func WrapLoadBalancer(obj *unstructured.Unstructured, version loadbalancer.Versi
 	return wrapped, r.Err()
 }
 
-// Object returns the object that was wrapped. It is for reading.
-func (w LoadBalancer) Object() *unstructured.Unstructured { return w.object }
-
 // ContractVersion returns the contract version under which the object was read.
 func (w LoadBalancer) ContractVersion() loadbalancer.Version { return w.contractVersion }
 

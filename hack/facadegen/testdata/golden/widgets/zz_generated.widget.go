@@ -169,9 +169,6 @@ func WrapWidget(obj *unstructured.Unstructured, version widget.Version) (Widget,
 	return wrapped, r.Err()
 }
 
-// Object returns the object that was wrapped. It is for reading.
-func (w Widget) Object() *unstructured.Unstructured { return w.object }
-
 // ContractVersion returns the contract version under which the object was read.
 func (w Widget) ContractVersion() widget.Version { return w.contractVersion }
 
