@@ -125,8 +125,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent, Staleness: o.RemoteConditionsGracePeriod,
 	})
 	// The registry is the process's: of several managers in one, as in tests, the first has its metrics served.
-	if err := metrics.Registry.Register(tracker); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
-		return fmt.Errorf("registering the metrics of provider kinds: %w", err)
+	for _, collector := range []prometheus.Collector{tracker, &machine.Metrics{Reader: mgr.GetCache()}} {
+		if err := metrics.Registry.Register(collector); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
+			return fmt.Errorf("registering the metrics of %T: %w", collector, err)
+		}
 	}
 	reconciler := &machine.Reconciler{
 		Client:                      mgr.GetClient(),
