@@ -77,12 +77,12 @@ var _ = Describe("computeStatus", func() {
 		computeStatus(s, grace)
 		Expect(s.events).To(Equal(expected))
 	},
-		Entry("when an object turns out to be unusable", having(infraIs(problem(fieldErrors))),
+		Entry("when an object turns out to be unusable", having(infraIs(problem(errFields))),
 			eventNote{warning: true, reason: "ContractViolated", action: "Read", note: "SimMachine: " + fieldErrorText}),
 		Entry("for each of the two objects", having(noCluster, infraIs(problem(clusterMissingError{})), configIs(problem(clusterMissingError{}))),
 			eventNote{warning: true, reason: "ClusterDoesNotExist", action: "Read", note: "SimConfig: Cluster / does not exist: create it, or delete the Machine"},
 			eventNote{warning: true, reason: "ClusterDoesNotExist", action: "Read", note: "SimMachine: Cluster / does not exist: create it, or delete the Machine"}),
-		Entry("when the reason is another than before", having(stored(about("InfrastructureReady", unknown, "KindNotSynced", "")), infraIs(problem(fieldErrors))),
+		Entry("when the reason is another than before", having(stored(about("InfrastructureReady", unknown, "KindNotSynced", "")), infraIs(problem(errFields))),
 			eventNote{warning: true, reason: "ContractViolated", action: "Read", note: "SimMachine: " + fieldErrorText}),
 	)
 	DescribeTable("sends no event", func(s *scope) {
@@ -90,7 +90,7 @@ var _ = Describe("computeStatus", func() {
 		Expect(s.events).To(BeEmpty())
 	},
 		Entry("when all is well", having()),
-		Entry("when the Machine says so already", having(stored(about("InfrastructureReady", unknown, "ContractViolated", "another text")), infraIs(problem(fieldErrors)))),
+		Entry("when the Machine says so already", having(stored(about("InfrastructureReady", unknown, "ContractViolated", "another text")), infraIs(problem(errFields)))),
 		Entry("about what a provider doesn't know", having(infraIs(reported(unknown, "Unreachable", "no answer")))),
 		Entry("about an object that is missing, as it usually appears soon", knowing(infraIs(missing), configIs(missing))),
 		Entry("about a failure that is retried", having(infraIs(problem(errors.New("timeout"))))),
@@ -170,7 +170,7 @@ func anyScope(t *rapid.T) *scope {
 	anyOf := func(name string, facts ...fact) fact { return rapid.SampledFrom(facts).Draw(t, name) }
 	nothing := func(*scope) {}
 	provider := func(name string, is func(func(*observed)) fact) fact {
-		return anyOf(name, is(missing), is(done), is(func(*observed) {}), is(problem(errors.New("forbidden"))), is(problem(fieldErrors)),
+		return anyOf(name, is(missing), is(done), is(func(*observed) {}), is(problem(errors.New("forbidden"))), is(problem(errFields)),
 			is(problem(&external.OwnedError{Kind: "Sim", Owner: "Machine other"})), is(func(p *observed) { p.readyErr = errors.New("status must be set") }),
 			is(reported(yes, "Running", "")), is(reported(yes, "Running", "up")), is(reported(no, "Creating", "* booting\n* 3 of 5")), is(reported(unknown, "Lost", strings.Repeat("ü", 40000))),
 			is(both(done, waiting("; no spec.providerID yet"))), is(both(reported(yes, "Running", ""), done, waiting(strings.Repeat("; ü", 20000)))))
@@ -178,7 +178,7 @@ func anyScope(t *rapid.T) *scope {
 	start := anyOf("start", nothing, func(s *scope) { *s = *having() }, func(s *scope) { *s = *having() })
 	s := knowing(
 		start,
-		anyOf("cluster", nothing, nothing, nothing, noCluster, cluster(notProvisioned), notInitialized(no), initializedSince(time.Minute)),
+		anyOf("cluster", nothing, nothing, nothing, noCluster, cluster(notProvisioned), notInitialized(no), initializedLately),
 		anyOf("bootstrap reference", nothing, nothing, noConfigRef),
 		anyOf("flags", nothing, flags(false, false), flags(true, false), flags(false, true), flags(true, true)),
 		anyOf("data secret", nothing, dataSecret),

@@ -20,18 +20,21 @@ import (
 	"github.com/machinist-dev/machinist/test/matcher"
 )
 
+var (
+	infra = facadetest.NewInfraMachine(contract.V1Beta2)
+	ip    = contract.MachineAddress{Type: "InternalIP", Address: "10.0.0.1"}
+)
+
 // infraMachine wraps what a provider has written.
 func infraMachine(object facadetest.InfraMachineBuilder) facade.InfraMachine {
 	GinkgoHelper()
-	infra, err := facade.WrapInfraMachine(object.Build(), contract.V1Beta2)
+	wrapped, err := facade.WrapInfraMachine(object.Build(), contract.V1Beta2)
 	Expect(err).NotTo(HaveOccurred())
-	return infra
+	return wrapped
 }
 
 var _ = Describe("what a Machine takes over from its InfraMachine", func() {
 	const id = "sim:///1"
-	infra := facadetest.NewInfraMachine(contract.V1Beta2)
-	ip := contract.MachineAddress{Type: "InternalIP", Address: "10.0.0.1"}
 	before := func(s *scope) {
 		s.machine.Spec.FailureDomain, s.machine.Status.FailureDomain = "spec-before", "status-before"
 		s.machine.Status.Addresses = clusterv1.MachineAddresses{{Type: clusterv1.MachineHostName, Address: "before"}}

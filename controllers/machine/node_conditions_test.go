@@ -20,8 +20,9 @@ func nodeStored(conditionStatus metav1.ConditionStatus, reason, message string) 
 	return stored(about("NodeReady", conditionStatus, reason, message), about("NodeHealthy", conditionStatus, reason, message))
 }
 
-func initializedSince(d time.Duration) fact {
-	return cluster(func(c *clusterv1.Cluster) { c.Status.Conditions[0].LastTransitionTime = ago(d) })
+// initializedLately is within the grace period.
+func initializedLately(s *scope) {
+	s.cluster.Status.Conditions[0].LastTransitionTime = ago(time.Minute)
 }
 
 func notInitialized(conditionStatus metav1.ConditionStatus) fact {
@@ -32,13 +33,17 @@ func notProvisioned(c *clusterv1.Cluster) {
 	c.Status.Initialization.InfrastructureProvisioned = new(false)
 }
 
+// The times of the last successful probe; lastProbe is within the grace period.
+var (
+	lastProbe = now.Add(-time.Minute).In(time.FixedZone("", 7200))
+	never     = time.Time{}
+)
+
 var _ = Describe("NodeReady and NodeHealthy", func() {
-	lastProbe := now.Add(-time.Minute).In(time.FixedZone("", 7200))
 	const (
 		lastProbeText = "Last successful probe at 2026-08-01T11:59:00Z"
 		notYetText    = "Remote connection not established yet: connection to the workload cluster is down: no Secret c-kubeconfig"
 	)
-	never := time.Time{}
 
 	DescribeTable("say the same", func(s *scope, conditionStatus metav1.ConditionStatus, reason, message string) {
 		Expect(nodeConditions(s, grace)).To(HaveExactElements(
@@ -74,7 +79,7 @@ var _ = Describe("NodeReady and NodeHealthy", func() {
 			having(probed(never, 5), nodeError(errNotConnected), nodeStored(yes, "NodeHealthy", "")), unknown, "ConnectionDown", notYetText),
 
 		Entry("not connected within the grace period, nothing known", knowing(probed(lastProbe, 2), nodeError(errNotConnected)), unknown, "ConnectionDown", lastProbeText),
-		Entry("not connected within the grace period after the initialization, never probed", knowing(initializedSince(time.Minute), probed(never, 5), nodeError(errNotConnected)),
+		Entry("not connected within the grace period after the initialization, never probed", knowing(initializedLately, probed(never, 5), nodeError(errNotConnected)),
 			unknown, "ConnectionDown", notYetText),
 		Entry("grace period over: what is known of the Node is overwritten, with the time in UTC",
 			having(probed(lastProbe.Add(-grace), 9), nodeError(errNotConnected), nodeStored(yes, "NodeHealthy", "")), unknown, "ConnectionDown", "Last successful probe at 2026-08-01T11:54:00Z"),
@@ -101,7 +106,7 @@ var _ = Describe("NodeReady and NodeHealthy", func() {
 			having(probed(never, 0), nodeError(errNotConnected), nodeStored(unknown, "ConnectionDown", "Last successful probe at 2026-07-31T00:00:00Z"))),
 		Entry("the same, and it is not known who the Node is", knowing(probed(never, 0), nodeStored(no, "NodeDeleted", ""))),
 		Entry("not connected within the grace period", having(probed(now.Add(-grace+time.Second), 3), nodeError(errNotConnected), nodeStored(no, "NodeNotHealthy", "sick"))),
-		Entry("not connected within the grace period after the initialization", having(initializedSince(time.Minute), probed(never, 7), nodeError(errNotConnected), nodeStored(yes, "NodeHealthy", ""))),
+		Entry("not connected within the grace period after the initialization", having(initializedLately, probed(never, 7), nodeError(errNotConnected), nodeStored(yes, "NodeHealthy", ""))),
 	)
 
 	DescribeTable("come from the Node", func(s *scope, ready, healthy metav1.Condition) {
@@ -113,7 +118,7 @@ var _ = Describe("NodeReady and NodeHealthy", func() {
 			about("NodeReady", no, "NodeNotReady", "* Node.Ready: no CNI"), about("NodeHealthy", no, "NodeNotHealthy", "* Node.Ready: no CNI")),
 		Entry("while the Machine is being deleted", having(deletingSince(time.Hour)), about("NodeReady", yes, "NodeReady", ""), about("NodeHealthy", yes, "NodeHealthy", "")),
 		Entry("just within the grace period", having(probed(now.Add(-grace), 1)), about("NodeReady", yes, "NodeReady", ""), about("NodeHealthy", yes, "NodeHealthy", "")),
-		Entry("probes fail, but the control plane was initialized a moment ago", having(probed(now.Add(-time.Hour), 1), initializedSince(time.Minute)),
+		Entry("probes fail, but the control plane was initialized a moment ago", having(probed(now.Add(-time.Hour), 1), initializedLately),
 			about("NodeReady", yes, "NodeReady", ""), about("NodeHealthy", yes, "NodeHealthy", "")),
 	)
 })

@@ -14,9 +14,12 @@ import (
 	"github.com/machinist-dev/machinist/generated/facadetest"
 )
 
+var (
+	provisioned   = infra.WithProviderID("sim:///1").WithProvisioned(true)
+	badConditions = []any{map[string]any{"type": "Ready"}}
+)
+
 var _ = Describe("the errors of a provider object", func() {
-	base := facadetest.NewInfraMachine(contract.V1Beta2).WithProviderID("sim:///1").WithProvisioned(true)
-	badConditions := []any{map[string]any{"type": "Ready"}}
 	const inConditions = ".status.conditions[0].status"
 	const inFields = ".spec.providerID: expected string, found number 7"
 
@@ -34,11 +37,11 @@ var _ = Describe("the errors of a provider object", func() {
 		expect(fieldsErr, fields)
 		expect(conditionsErr, conditions)
 	},
-		Entry("none", base, "", ""),
-		Entry("a condition without status", base.WithValue(badConditions, "status", "conditions"), "", inConditions),
-		Entry("a field", base.WithValue(int64(7), "spec", "providerID"), inFields, ""),
-		Entry("both", base.WithValue(int64(7), "spec", "providerID").WithValue(badConditions, "status", "conditions"), inFields, inConditions),
-		Entry("conditions of the older form, which are read as well as can be", base.WithValue("none", "status", "deprecated", "v1beta1", "conditions"), "", ""),
+		Entry("none", provisioned, "", ""),
+		Entry("a condition without status", provisioned.WithValue(badConditions, "status", "conditions"), "", inConditions),
+		Entry("a field", provisioned.WithValue(int64(7), "spec", "providerID"), inFields, ""),
+		Entry("both", provisioned.WithValue(int64(7), "spec", "providerID").WithValue(badConditions, "status", "conditions"), inFields, inConditions),
+		Entry("conditions of the older form, which are read as well as can be", provisioned.WithValue("none", "status", "deprecated", "v1beta1", "conditions"), "", ""),
 	)
 
 	It("are about the object if they are about no field", func() {
@@ -48,12 +51,12 @@ var _ = Describe("the errors of a provider object", func() {
 	})
 
 	It("keep conditions from being mirrored, but nothing else", func() {
-		object := base.WithValue(badConditions, "status", "conditions").Build()
-		infra, err := facade.WrapInfraMachine(object, contract.V1Beta2)
+		object := provisioned.WithValue(badConditions, "status", "conditions").Build()
+		wrapped, err := facade.WrapInfraMachine(object, contract.V1Beta2)
 		s := knowing(flags(false, true))
-		s.infra.fields = infra
+		s.infra.fields = wrapped
 		s.infra.problem, s.infra.readyErr = splitFieldErrors(err)
 		Expect(infrastructureReady(s)).To(And(HaveField("Status", unknown), HaveField("Reason", "InvalidConditionReported"), HaveField("Message", HavePrefix(inConditions))))
-		Expect(copyInfrastructure(s, infra, "sim:///1")).To(Succeed())
+		Expect(copyInfrastructure(s, wrapped, "sim:///1")).To(Succeed())
 	})
 })

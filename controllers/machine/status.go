@@ -68,7 +68,7 @@ func bootstrapConfigReady(s *scope) metav1.Condition {
 	}
 	condition := providedReady(&s.bootstrap, s.machine.Spec.Bootstrap.ConfigRef.Kind, "status.initialization.dataSecretCreated", s.dataSecretCreated())
 	condition.Type = clusterv1.MachineBootstrapConfigReadyCondition
-	if s.bootstrap.missing && !(s.isDeleting() && s.dataSecretCreated()) {
+	if s.bootstrap.missing && !s.isDeleting() { // also when it was there once: its data lives on in the secret
 		condition.Reason = clusterv1.ObjectDoesNotExistReason
 		condition.Message = s.machine.Spec.Bootstrap.ConfigRef.Kind + " does not exist"
 	}

@@ -40,7 +40,7 @@ func both(changes ...func(p *observed)) func(p *observed) {
 
 func waiting(text string) func(p *observed) { return func(p *observed) { p.waiting = text } }
 
-var fieldErrors = accessor.FieldErrors{{
+var errFields = accessor.FieldErrors{{
 	Kind: "InfraMachine", Field: "ProviderID", Path: ".spec.providerID", ContractVersion: "v1beta2", Expected: "string", Found: "number 7",
 }}
 
@@ -65,7 +65,7 @@ var _ = DescribeTable("BootstrapConfigReady", func(s *scope, conditionStatus met
 		unknown, "InvalidConditionReported", "status must be set"),
 	// Cluster API says "Please check controller logs for errors" in this and the next entry.
 	Entry("on purpose unlike Cluster API: a read error is shown", knowing(configIs(problem(errors.New("forbidden")))), unknown, "InternalError", "SimConfig: forbidden"),
-	Entry("on purpose unlike Cluster API: a name that is missing is a breach of the contract", knowing(configIs(both(done, problem(fieldErrors)))),
+	Entry("on purpose unlike Cluster API: a name that is missing is a breach of the contract", knowing(configIs(both(done, problem(errFields)))),
 		unknown, "ContractViolated", "SimConfig: "+fieldErrorText),
 	Entry("missing, new", knowing(configIs(missing)), no, "ObjectDoesNotExist", "SimConfig does not exist"),
 	Entry("missing, and the Machine has its data: does not exist, as it was no longer needed", knowing(flags(true, false), configIs(missing)), no, "ObjectDoesNotExist", "SimConfig does not exist"),
@@ -108,8 +108,8 @@ var _ = DescribeTable("the reason of a problem", func(err error, reason string) 
 	Entry("no contract version", &external.KindError{Problem: external.ContractUnknown, Message: "label it"}, "ContractVersionUnknown"),
 	Entry("not listed yet", &external.KindError{Problem: external.NotSynced, Message: "wait"}, "KindNotSynced"),
 	Entry("somebody else's object", &external.OwnedError{Kind: "SimMachine", Key: types.NamespacedName{Namespace: "ns", Name: "m"}, Owner: "Machine other"}, "AlreadyOwned"),
-	Entry("fields that break the contract", fieldErrors, "ContractViolated"),
-	Entry("one field that breaks the contract", fieldErrors[0], "ContractViolated"),
+	Entry("fields that break the contract", errFields, "ContractViolated"),
+	Entry("one field that breaks the contract", errFields[0], "ContractViolated"),
 	Entry("no Cluster", clusterMissingError{types.NamespacedName{Namespace: "ns", Name: "c"}}, "ClusterDoesNotExist"),
 	Entry("anything else", errors.New("timeout"), "InternalError"),
 )
@@ -178,13 +178,14 @@ var _ = Describe("Available", func() {
 	)
 })
 
+var isUpdating = stored(about("Updating", yes, "InPlaceUpdating", ""))
+
 var _ = Describe("the phase", func() {
 	stale := func(phase clusterv1.MachinePhase) fact {
 		return func(s *scope) {
 			s.machine.Status.Phase, s.machine.Status.LastUpdated = string(phase), ago(time.Hour)
 		}
 	}
-	updating := stored(about("Updating", yes, "InPlaceUpdating", ""))
 	DescribeTable("is that of the last rule that applies", func(s *scope, phase string) {
 		setPhase(s)
 		Expect(s.machine.Status.Phase).To(Equal(phase))
@@ -199,8 +200,8 @@ var _ = Describe("the phase", func() {
 		Entry("provider ID before the flag", knowing(flags(true, false), providerID("sim:///1")), "Provisioned"),
 		Entry("Node", knowing(flags(true, true), providerID("sim:///1"), nodeRef("n")), "Running"),
 		Entry("Node, but the infrastructure was never provisioned", knowing(flags(true, false), providerID("sim:///1"), nodeRef("n")), "Provisioned"),
-		Entry("updating", knowing(flags(true, true), providerID("sim:///1"), nodeRef("n"), updating), "Updating"),
-		Entry("deleting", knowing(flags(true, true), providerID("sim:///1"), nodeRef("n"), updating, deletingSince(0)), "Deleting"),
+		Entry("updating", knowing(flags(true, true), providerID("sim:///1"), nodeRef("n"), isUpdating), "Updating"),
+		Entry("deleting", knowing(flags(true, true), providerID("sim:///1"), nodeRef("n"), isUpdating, deletingSince(0)), "Deleting"),
 		Entry("deleting before anything was there", knowing(deletingSince(0)), "Deleting"),
 		Entry("back to Running after an update", knowing(flags(true, true), providerID("sim:///1"), nodeRef("n"), stale("Updating")), "Running"),
 	)

@@ -17,17 +17,18 @@ import (
 	"github.com/machinist-dev/machinist/test/matcher"
 )
 
+const someType = "Something"
+
+var stored = metav1.Condition{
+	Type: someType, Status: isTrue, Reason: "Good", Message: "all is well", LastTransitionTime: ago(time.Hour), ObservedGeneration: 6,
+}
+
 var _ = Describe("Set", func() {
-	const someType = "Something"
 	var machine *clusterv1.Machine
 
 	BeforeEach(func() {
 		machine = &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
 	})
-
-	stored := metav1.Condition{
-		Type: someType, Status: isTrue, Reason: "Good", Message: "all is well", LastTransitionTime: ago(time.Hour), ObservedGeneration: 6,
-	}
 
 	DescribeTable("the time of the last transition",
 		func(existing *metav1.Condition, set metav1.Condition, expected metav1.Time) {
@@ -163,11 +164,10 @@ func anyCondition(types []string) *rapid.Generator[metav1.Condition] {
 }
 
 var _ = Describe("Get and IsTrue", func() {
-	machine := &clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: []metav1.Condition{
-		{Type: "Good", Status: isTrue}, {Type: "Bad", Status: isFalse}, {Type: "Open", Status: isUnknown},
-	}}}
-
 	DescribeTable("by type", func(conditionType string, found, isGood bool) {
+		machine := &clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: []metav1.Condition{
+			{Type: "Good", Status: isTrue}, {Type: "Bad", Status: isFalse}, {Type: "Open", Status: isUnknown},
+		}}}
 		if found {
 			Expect(Get(machine, conditionType)).To(HaveField("Type", conditionType))
 		} else {

@@ -17,12 +17,13 @@ import (
 	"github.com/machinist-dev/machinist/test/matcher"
 )
 
+var storedDeprecated = clusterv1.Condition{
+	Type: "NodeHealthy", Status: corev1.ConditionFalse, Severity: "Warning", Reason: "Sick", Message: "fever", LastTransitionTime: ago(time.Hour),
+}
+
 var _ = Describe("SetDeprecated", func() {
-	stored := clusterv1.Condition{
-		Type: "NodeHealthy", Status: corev1.ConditionFalse, Severity: "Warning", Reason: "Sick", Message: "fever", LastTransitionTime: ago(time.Hour),
-	}
 	changed := func(change func(c *clusterv1.Condition)) clusterv1.Condition {
-		c := stored
+		c := storedDeprecated
 		c.LastTransitionTime = metav1.Time{}
 		change(&c)
 		return c
@@ -35,12 +36,12 @@ var _ = Describe("SetDeprecated", func() {
 	DescribeTable("the time of the last transition of a condition that is there already",
 		func(set clusterv1.Condition, expected metav1.Time) {
 			machine := &clusterv1.Machine{}
-			machine.SetV1Beta1Conditions(clusterv1.Conditions{stored})
+			machine.SetV1Beta1Conditions(clusterv1.Conditions{storedDeprecated})
 			SetDeprecated(machine, set, now)
 			Expect(machine.GetV1Beta1Conditions()).To(HaveExactElements(atTime(set, expected)))
 		},
 		Entry("nothing changes", changed(func(*clusterv1.Condition) {}), ago(time.Hour)),
-		Entry("nothing but the given time", atTime(stored, ago(time.Minute)), ago(time.Hour)),
+		Entry("nothing but the given time", atTime(storedDeprecated, ago(time.Minute)), ago(time.Hour)),
 		Entry("the status", changed(func(c *clusterv1.Condition) { c.Status = corev1.ConditionUnknown }), second),
 		Entry("the severity", changed(func(c *clusterv1.Condition) { c.Severity = "Error" }), second),
 		Entry("the reason", changed(func(c *clusterv1.Condition) { c.Reason = "Worse" }), second),
@@ -51,8 +52,8 @@ var _ = Describe("SetDeprecated", func() {
 
 	DescribeTable("the time of a condition that wasn't there", func(given, expected metav1.Time) {
 		machine := &clusterv1.Machine{}
-		SetDeprecated(machine, atTime(stored, given), now)
-		Expect(machine.GetV1Beta1Conditions()).To(HaveExactElements(atTime(stored, expected)))
+		SetDeprecated(machine, atTime(storedDeprecated, given), now)
+		Expect(machine.GetV1Beta1Conditions()).To(HaveExactElements(atTime(storedDeprecated, expected)))
 	},
 		Entry("none given: now, in whole seconds", metav1.Time{}, second),
 		Entry("one given: that one, in whole seconds", metav1.NewTime(now.Add(-time.Minute)), ago(time.Minute)),
@@ -60,10 +61,10 @@ var _ = Describe("SetDeprecated", func() {
 
 	It("leaves a list that was read alone, as it may be shared", func() {
 		machine := &clusterv1.Machine{}
-		shared := clusterv1.Conditions{stored}
+		shared := clusterv1.Conditions{storedDeprecated}
 		machine.SetV1Beta1Conditions(shared)
 		SetDeprecated(machine, clusterv1.Condition{Type: "NodeHealthy", Status: corev1.ConditionTrue}, now)
-		Expect(shared).To(HaveExactElements(stored))
+		Expect(shared).To(HaveExactElements(storedDeprecated))
 		Expect(GetDeprecated(machine, "NodeHealthy")).To(HaveField("Status", corev1.ConditionTrue))
 	})
 
@@ -218,7 +219,11 @@ var _ = Describe("SetDeprecatedReady", func() {
 			}
 			SetDeprecatedReady(machine, now)
 			g.Expect(machine).To(matcher.HaveValidStatus())
-			g.Expect(GetDeprecated(machine, "Ready").Status == no).To(Equal(bad))
+			if bad {
+				g.Expect(GetDeprecated(machine, "Ready").Status).To(Equal(no))
+			} else {
+				g.Expect(GetDeprecated(machine, "Ready").Status).NotTo(Equal(no))
+			}
 			before := machine.DeepCopy()
 			SetDeprecatedReady(machine, now.Add(time.Hour))
 			g.Expect(machine).To(Equal(before))

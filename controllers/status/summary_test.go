@@ -113,8 +113,9 @@ var _ = DescribeTable("Ready shows a message", func(message, expected string) {
 	Entry("of bullets at any depth, all kept", "  * a\n    * b", "\n    * a\n      * b"),
 )
 
+var components = []string{"APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy", "EtcdPodHealthy"}
+
 var _ = Describe("Ready groups the components of a control plane", func() {
-	components := []string{"APIServerPodHealthy", "ControllerManagerPodHealthy", "SchedulerPodHealthy", "EtcdPodHealthy"}
 	all := func(message string, others ...metav1.Condition) *clusterv1.Machine {
 		var conditions []metav1.Condition
 		for _, c := range components {
@@ -212,12 +213,13 @@ var _ = Describe("Ready while the Machine is being deleted", func() {
 	)
 })
 
-var _ = Describe("Ready of any Machine", func() {
-	gates := []string{"APIServerPodHealthy", "SchedulerPodHealthy", "Plugin", "-Broken", "NodeHealthy", "-Updating"}
-	inputs := []string{"Deleting", "Updating", "BootstrapConfigReady", "InfrastructureReady", "NodeHealthy", "HealthCheckSucceeded", "APIServerPodHealthy", "SchedulerPodHealthy", "Plugin", "Broken"}
-	anyMachine := rapid.Custom(func(t *rapid.T) *clusterv1.Machine {
+// The inputs that Ready may have, and gates for some of them.
+var (
+	anyGates   = []string{"APIServerPodHealthy", "SchedulerPodHealthy", "Plugin", "-Broken", "NodeHealthy", "-Updating"}
+	anyInputs  = []string{"Deleting", "Updating", "BootstrapConfigReady", "InfrastructureReady", "NodeHealthy", "HealthCheckSucceeded", "APIServerPodHealthy", "SchedulerPodHealthy", "Plugin", "Broken"}
+	anyMachine = rapid.Custom(func(t *rapid.T) *clusterv1.Machine {
 		machine := &clusterv1.Machine{}
-		for _, c := range rapid.SliceOfDistinct(anyCondition(inputs), func(c metav1.Condition) string { return c.Type }).Draw(t, "conditions") {
+		for _, c := range rapid.SliceOfDistinct(anyCondition(anyInputs), func(c metav1.Condition) string { return c.Type }).Draw(t, "conditions") {
 			Set(machine, c, now)
 		}
 		if rapid.Bool().Draw(t, "good otherwise") {
@@ -226,40 +228,44 @@ var _ = Describe("Ready of any Machine", func() {
 		if rapid.Bool().Draw(t, "deleting") {
 			deletingSince(machine, time.Duration(rapid.IntRange(0, 60).Draw(t, "minutes"))*time.Minute)
 		}
-		return gated(machine, rapid.SliceOfDistinct(rapid.SampledFrom(gates), rapid.ID).Draw(t, "gates")...)
+		return gated(machine, rapid.SliceOfDistinct(rapid.SampledFrom(anyGates), rapid.ID).Draw(t, "gates")...)
 	})
-	// badInputs repeats the rule in other words: what must be there and good, and what must be there and False.
-	badInputs := func(machine *clusterv1.Machine) []string {
-		wanted := map[string]metav1.ConditionStatus{"Deleting": isFalse, "Updating": isFalse, "BootstrapConfigReady": isTrue, "InfrastructureReady": isTrue, "NodeHealthy": isTrue}
-		for _, gate := range machine.Spec.ReadinessGates {
-			if _, ok := wanted[gate.ConditionType]; !ok {
-				wanted[gate.ConditionType] = map[bool]metav1.ConditionStatus{true: isFalse, false: isTrue}[gate.Polarity == clusterv1.NegativePolarityCondition]
-			}
-		}
-		if Get(machine, "HealthCheckSucceeded") != nil {
-			wanted["HealthCheckSucceeded"] = isTrue
-		}
-		var bad []string
-		for conditionType, status := range wanted {
-			if c := Get(machine, conditionType); c == nil || c.Status != status {
-				bad = append(bad, conditionType)
-			}
-		}
-		return bad
-	}
+)
 
+// badInputs repeats the rule in other words: what must be there and good, and what must be there and False.
+func badInputs(machine *clusterv1.Machine) []string {
+	wanted := map[string]metav1.ConditionStatus{"Deleting": isFalse, "Updating": isFalse, "BootstrapConfigReady": isTrue, "InfrastructureReady": isTrue, "NodeHealthy": isTrue}
+	for _, gate := range machine.Spec.ReadinessGates {
+		if _, ok := wanted[gate.ConditionType]; !ok {
+			wanted[gate.ConditionType] = map[bool]metav1.ConditionStatus{true: isFalse, false: isTrue}[gate.Polarity == clusterv1.NegativePolarityCondition]
+		}
+	}
+	if Get(machine, "HealthCheckSucceeded") != nil {
+		wanted["HealthCheckSucceeded"] = isTrue
+	}
+	var bad []string
+	for conditionType, status := range wanted {
+		if c := Get(machine, conditionType); c == nil || c.Status != status {
+			bad = append(bad, conditionType)
+		}
+	}
+	return bad
+}
+
+var _ = Describe("Ready of any Machine", func() {
 	It("is True exactly if nothing is bad, is what the API server accepts, and says nothing new the second time", func() {
 		rapid.Check(GinkgoT(), func(t *rapid.T) {
 			g := NewWithT(t)
 			machine := anyMachine.Draw(t, "machine")
 			ready := Ready(machine, now)
-			if machine.DeletionTimestamp.IsZero() {
-				g.Expect(ready.Status == isTrue).To(Equal(len(badInputs(machine)) == 0), "bad: %v", badInputs(machine))
-			} else {
+			switch {
+			case !machine.DeletionTimestamp.IsZero():
 				g.Expect(ready.Status).To(Equal(isFalse))
-			}
-			if ready.Status != isTrue {
+			case len(badInputs(machine)) > 0:
+				g.Expect(ready.Status).NotTo(Equal(isTrue), "bad: %v", badInputs(machine))
 				g.Expect(ready.Message).NotTo(BeEmpty())
+			default:
+				g.Expect(ready.Status).To(Equal(isTrue))
 			}
 			Set(machine, ready, now)
 			g.Expect(machine).To(matcher.HaveValidStatus())
