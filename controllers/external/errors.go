@@ -4,10 +4,14 @@
 package external
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// ErrBehind says that the cache is behind the API server: what was about to be done was based on something old.
+var ErrBehind = errors.New("the cache is behind the API server")
 
 // KindProblem classifies why objects of a kind can't be read.
 type KindProblem string

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/machinist-dev/machinist/apis/contract"
 )
 
-// staleAfter is how long an informer that serves may fail to list and watch before its answers are called old.
+// staleAfter is how long an informer that serves may fail to list and watch before its answers are called old, and how
+// long a first list may take before that is called a problem.
 const staleAfter = 10 * time.Second
 
 // errNoAnswer is the failure of a list that takes too long.
@@ -28,7 +30,8 @@ type follower struct {
 	next *informer
 	// nextFailed is true if next could not list so far.
 	nextFailed bool
-	// failure is why the serving informer, or the first one, can't list and watch at the moment; nil if it can.
+	// failure is why the serving informer, or the first one, can't list and watch at the moment, as far as is known; nil
+	// if it can.
 	failure error
 	// stale fires when that has lasted too long; nil while there is no failure.
 	stale <-chan time.Time
@@ -57,14 +60,14 @@ func (w *kindWatch) follow(ctx context.Context) {
 			f.servingReported(ctx, err)
 		case <-f.stale:
 			f.stale = nil
-			f.publish(ctx, f.problem(NotSynced, "Objects of %s can't be watched for %s now: %v; this is retried until it succeeds", f.kind.GroupKind, staleAfter, f.failure))
+			f.publish(ctx, f.unreadable())
 		}
 	}
 }
 
 // adapt compares the CRD with what runs.
 func (f *follower) adapt(ctx context.Context) {
-	crd, err := f.tracker.readCRD(ctx, f.crdName)
+	crd, err := f.readCRD(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -92,13 +95,19 @@ func (f *follower) adapt(ctx context.Context) {
 	}
 }
 
+// readCRD fails if the cache of CRDs is not filled in time; when it is, its events make the follower look again.
+func (f *follower) readCRD(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, staleAfter)
+	defer cancel()
+	return f.tracker.readCRD(ctx, f.crdName)
+}
+
 // replace starts the informer that shall serve next. One that failed for the same version is started again, too: the CRD
 // has changed, perhaps because it is served now, and the old one would only find out after its backoff.
 func (f *follower) replace(ctx context.Context, crdUID types.UID, resolution contract.Resolution) {
 	f.dropNext()
 	if serving := f.state.Load().serving; serving != nil && serving.crdUID != crdUID {
-		// Deleted and installed again: what the old informer knows is gone.
-		f.stop(ctx, f.pending())
+		f.stop(ctx, f.pending()) // deleted and installed again: what the old informer knows is gone
 	}
 	log.FromContext(ctx).V(1).Info("Starting informer", "apiVersion", resolution.APIVersion, "contractVersion", resolution.ContractVersion)
 	f.next = f.startInformer(ctx, crdUID, resolution)
@@ -122,14 +131,27 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
-	problem := f.problem(NotSynced, "Objects of %s can't be listed at API version %s: %v; the list is retried until it succeeds", f.kind.GroupKind, f.next.resolution.APIVersion, err)
 	if f.state.Load().serving != nil {
 		// The answers of the informer that still serves are better than none.
-		log.FromContext(ctx).V(1).Info("Informer of the next API version has not synced", "message", problem.Message)
+		log.FromContext(ctx).V(1).Info("Informer of the next API version has not synced", "apiVersion", f.next.resolution.APIVersion, "err", err.Error())
 		return
 	}
-	f.stale = nil // what it fails with says more than that it takes long
-	f.publish(ctx, problem)
+	f.failure = err
+	if apierrors.IsNotFound(err) && f.stale != nil {
+		return // the API server begins to serve a version a moment after the CRD says so
+	}
+	f.stale = nil
+	f.publish(ctx, f.unreadable())
+}
+
+// unreadable is the problem of a kind whose serving informer, or first one, can't list and watch.
+func (f *follower) unreadable() *KindError {
+	inf := f.state.Load().serving
+	if inf == nil {
+		inf = f.next
+	}
+	return f.problem(NotSynced, "Objects of %s can't be listed and watched at API version %s: %v; this is retried until it succeeds",
+		f.kind.GroupKind, inf.resolution.APIVersion, f.failure)
 }
 
 func (f *follower) servingReported(ctx context.Context, err error) {
@@ -168,7 +190,8 @@ func (f *follower) publish(ctx context.Context, problem *KindError) {
 	f.wakeAll(ctx)
 }
 
-// stop ends all informers; reads fail with the problem from now on.
+// stop ends all informers; reads fail with the problem from now on. What was remembered about objects is forgotten: either
+// they are gone, or the list of the next informer tells.
 func (f *follower) stop(ctx context.Context, problem *KindError) {
 	f.dropNext()
 	state := f.state.Load()
@@ -176,6 +199,7 @@ func (f *follower) stop(ctx context.Context, problem *KindError) {
 	f.state.Store(&kindState{problem: f.state.Load().problem})
 	f.failure, f.stale = nil, nil
 	state.serving.end()
+	f.forgetAll()
 }
 
 func (f *follower) dropNext() {

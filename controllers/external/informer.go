@@ -5,6 +5,7 @@ package external
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,8 +25,7 @@ type informer struct {
 	crdUID     types.UID
 	resolution contract.Resolution
 	cancel     context.CancelFunc
-	stopped    chan struct{}
-	// reported has room for the latest outcome of a list or watch request: nil, or why it failed.
+	// reported has room for the latest outcome of listing and watching: nil while a watch is open, or why none is.
 	reported chan error
 }
 
@@ -37,20 +37,27 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 		crdUID:     crdUID,
 		resolution: resolution,
 		cancel:     cancel,
-		stopped:    make(chan struct{}),
 		reported:   make(chan error, 1),
 	}
 	resource := w.tracker.dynamic.Resource(resourceOf(w.kind, w.crdName, resolution)).Namespace(w.tracker.namespace)
 	inf.shared = toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := resource.List(ctx, options)
-			inf.report(ctx, err)
+			if err != nil {
+				inf.report(ctx, err)
+			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			events, err := resource.Watch(ctx, options)
-			inf.report(ctx, err)
-			return events, err
+			if options.SendInitialEvents == nil || !*options.SendInitialEvents {
+				inf.report(ctx, err)
+				return events, err
+			}
+			if err != nil {
+				return nil, err // the reflector lists next, or tries again if nobody answered
+			}
+			return newListingWatch(events, func() { inf.report(ctx, nil) }), nil
 		},
 	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{})
 	// None of these three fails before the informer has been started.
@@ -63,17 +70,15 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 		UpdateFunc: func(before, after any) { w.notifyUpdate(inf, before, after) },
 		DeleteFunc: func(obj any) { w.notifyDelete(inf, obj) },
 	})
-	go func() {
-		defer close(inf.stopped)
-		inf.shared.RunWithContext(ctx)
-	}()
+	go inf.shared.RunWithContext(ctx)
 	return inf
 }
 
-// report keeps the outcome of a request for the follower. That a resource version has expired is no failure: the
-// reflector lists again.
+// report keeps an outcome for the follower: nil when a watch is open and what was there before it is known, or the API
+// server's answer if there is none. That a resource version has expired is no failure: the reflector lists again. That
+// nobody answers says nothing about the kind.
 func (i *informer) report(ctx context.Context, err error) {
-	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || !isAnswer(err) {
 		return
 	}
 	select {
@@ -84,6 +89,12 @@ func (i *informer) report(ctx context.Context, err error) {
 	case i.reported <- err:
 	default:
 	}
+}
+
+// isAnswer is false for errors of the connection.
+func isAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return err == nil || errors.As(err, &status)
 }
 
 // ingest is the transform of the informer: it runs before an object is stored. What it has packed, or a tombstone of
@@ -145,7 +156,7 @@ func (i *informer) synced() <-chan struct{} {
 	return i.shared.HasSyncedChecker().Done()
 }
 
-// reports delivers the latest outcome of a list or watch request; it blocks for ever when there is no informer.
+// reports delivers the latest outcome of listing and watching; it blocks for ever when there is no informer.
 func (i *informer) reports() <-chan error {
 	if i == nil {
 		return nil
@@ -153,11 +164,10 @@ func (i *informer) reports() <-chan error {
 	return i.reported
 }
 
-// end stops the informer and waits for its goroutines.
+// end stops the informer without waiting for it: while nobody answers, client-go's reflector is asleep for as long as a
+// minute.
 func (i *informer) end() {
-	if i == nil {
-		return
+	if i != nil {
+		i.cancel()
 	}
-	i.cancel()
-	<-i.stopped
 }

@@ -32,10 +32,10 @@ type Ownership struct {
 // nothing is missing. The patch holds a resourceVersion, because a JSON merge patch replaces the list of owner
 // references whole: an entry that somebody added meanwhile makes it fail with a conflict instead of being lost.
 //
-// Errors: *OwnedError when another controller owns the object, a conflict when the cache was behind (retry), and the
-// API server's errors.
+// Errors: *OwnedError when another controller owns the object, ErrBehind when the object has changed or has gone without
+// the cache knowing it yet (who references it is enqueued when the cache does), and the API server's errors.
 func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownership) (*Object, error) {
-	refs, refsChanged, err := ownerReferencesFor(object, want)
+	refs, refsChanged, err := ownerReferencesFor(object.kind, object.raw, want)
 	if err != nil {
 		return nil, err
 	}
@@ -54,22 +54,27 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 	if err != nil {
 		return nil, fmt.Errorf("building the ownership patch for %s %s: %w", object.kind.Kind, object.Key(), err)
 	}
+	watch := t.watchOf(object.kind)
 	patched, err := t.dynamic.Resource(object.resource).Namespace(object.raw.GetNamespace()).
 		Patch(ctx, object.raw.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		watch.awaitNews(ctx, object)
+		return nil, fmt.Errorf("setting the owner of %s %s: %w: %w", object.kind.Kind, object.Key(), ErrBehind, err)
+	case err != nil:
 		return nil, fmt.Errorf("setting the owner of %s %s: %w", object.kind.Kind, object.Key(), err)
 	}
 	written, err := pack(object.kind.Role, patched)
 	if err != nil {
 		return nil, err
 	}
-	t.watchOf(object.kind).rememberWrite(object.raw.GetResourceVersion(), written)
+	watch.rememberWrite(ctx, object.raw.GetResourceVersion(), written)
 	return &Object{kind: object.kind, resource: object.resource, contract: object.contract, raw: patched}, nil
 }
 
 // ownerReferencesFor computes the owner references of the object, and whether they differ from what it has.
-func ownerReferencesFor(object *Object, want Ownership) ([]metav1.OwnerReference, bool, error) {
-	have := object.raw.GetOwnerReferences()
+func ownerReferencesFor(kind Kind, object metav1.Object, want Ownership) ([]metav1.OwnerReference, bool, error) {
+	have, key := object.GetOwnerReferences(), types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 	wantGroup, err := groupOf(want.Controller)
 	if err != nil {
 		return nil, false, err
@@ -79,7 +84,7 @@ func ownerReferencesFor(object *Object, want Ownership) ([]metav1.OwnerReference
 	for _, ref := range have {
 		group, err := groupOf(ref)
 		if err != nil {
-			return nil, false, fmt.Errorf("%s %s has an unusable owner reference: %w", object.kind.Kind, object.Key(), err)
+			return nil, false, fmt.Errorf("%s %s has an unusable owner reference: %w", kind.Kind, key, err)
 		}
 		switch {
 		case slices.Contains(want.Replaces, schema.GroupKind{Group: group, Kind: ref.Kind}):
@@ -90,7 +95,7 @@ func ownerReferencesFor(object *Object, want Ownership) ([]metav1.OwnerReference
 			}
 			placed = true
 		case ref.Controller != nil && *ref.Controller:
-			return nil, false, &OwnedError{Kind: object.kind.Kind, Key: object.Key(), Owner: ref.Kind + " " + ref.Name}
+			return nil, false, &OwnedError{Kind: kind.Kind, Key: key, Owner: ref.Kind + " " + ref.Name}
 		default:
 			refs = append(refs, ref)
 		}
@@ -115,17 +120,9 @@ func sameReference(a, b metav1.OwnerReference) bool {
 	return a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name && a.UID == b.UID && controller(a) == controller(b)
 }
 
-// OwnedByOther reports whether another controller than the given owner controls the object, and who.
-func (o *Object) OwnedByOther(owner metav1.OwnerReference) (string, bool) {
-	_, _, err := ownerReferencesFor(o, Ownership{Controller: owner})
-	if owned, ok := err.(*OwnedError); ok { //nolint:errorlint // ownerReferencesFor returns it unwrapped
-		return owned.Owner, true
-	}
-	return "", false
-}
-
 // Delete asks the API server to delete the object, unless it is being deleted already or was asked before. Only the
-// object with this UID is deleted, never one of the same name that was created since. An object that is gone is no error.
+// object with this UID is deleted, never one of the same name that was created since: then the API server answers with a
+// conflict. An object that is gone, one way or the other, is no error.
 func (t *Tracker) Delete(ctx context.Context, object *Object) error {
 	watch := t.watchOf(object.kind)
 	if object.Deleting() || watch.deleteWasSent(object.UID()) {
@@ -134,9 +131,9 @@ func (t *Tracker) Delete(ctx context.Context, object *Object) error {
 	uid := object.UID()
 	err := t.dynamic.Resource(object.resource).Namespace(object.raw.GetNamespace()).
 		Delete(ctx, object.raw.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("deleting %s %s: %w", object.kind.Kind, object.Key(), err)
 	}
-	watch.rememberDelete(uid)
+	watch.rememberDelete(ctx, object)
 	return nil
 }

@@ -67,3 +67,12 @@ func (w *kindWatch) forget(uid types.UID) {
 	delete(w.patched, uid)
 	delete(w.deleted, uid)
 }
+
+// forgetAll drops what was remembered about all objects.
+func (w *kindWatch) forgetAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.written)
+	clear(w.patched)
+	clear(w.deleted)
+}

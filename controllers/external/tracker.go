@@ -5,6 +5,7 @@ package external
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -139,10 +140,10 @@ func (t *Tracker) Ensure(kind Kind) {
 	t.watchOf(kind)
 }
 
-// Gone asks the API server, not the cache, whether the object is gone. It is meant for the one decision that a stale
-// answer would spoil: to let go of a Machine whose machine may still exist. The object is also gone when no
-// CustomResourceDefinition for it is installed, as its objects went with it.
-func (t *Tracker) Gone(ctx context.Context, kind Kind, key types.NamespacedName) (bool, error) {
+// Gone asks the API server, not the cache, whether the object is gone, or belongs to somebody else than the ownership
+// says. It is meant for the one decision that a stale answer would spoil: to let go of a Machine whose machine may still
+// exist. The object is also gone when no CustomResourceDefinition for it is installed, as its objects went with it.
+func (t *Tracker) Gone(ctx context.Context, kind Kind, key types.NamespacedName, ownership Ownership) (bool, error) {
 	crdName := contract.CRDName(kind.Group, kind.Kind)
 	crd, err := t.metadata.Resource(crdResource).Get(ctx, crdName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -156,14 +157,19 @@ func (t *Tracker) Gone(ctx context.Context, kind Kind, key types.NamespacedName)
 		return false, fmt.Errorf("CustomResourceDefinition %s: %w", crdName, err)
 	}
 	resource := resourceOf(kind, crdName, resolution)
-	_, err = t.metadata.Resource(resource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	object, err := t.metadata.Resource(resource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("reading %s %s: %w", kind.Kind, key, err)
 	}
-	return false, nil
+	_, _, err = ownerReferencesFor(kind, object, ownership)
+	var owned *OwnedError
+	if errors.As(err, &owned) {
+		return true, nil
+	}
+	return false, err
 }
 
 // watchOf returns the watch of the kind and starts it on first use.
