@@ -4,7 +4,6 @@
 package providers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,6 +38,8 @@ type definition struct {
 	Group string `json:"group"`
 	// Role is the part of the kind in the contract, or "other".
 	Role string `json:"role"`
+	// Versions says of each API version whether it is served.
+	Versions map[string]string `json:"versions"`
 	// Contracts has an entry for each contract version.
 	Contracts map[string]verdict `json:"contracts"`
 	// Effective is the contract version that a reader of all of them uses.
@@ -64,14 +66,16 @@ type problem struct {
 	Text string `json:"text"`
 }
 
+// referable reports whether a Machine may reference objects of the kind.
+func (d *definition) referable() bool { return d.Role == infraMachine || d.Role == bootstrapConfig }
+
 func (d *definition) provider() string { return path.Dir(d.File) }
 
 func (d *definition) gvk(apiVersion string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: d.Group, Version: apiVersion, Kind: d.Kind}
 }
 
-// readDefinitions reads a file such as verdicts.yaml. Definitions of the same kind, which can't be installed side by
-// side, are kept apart, so that the API server has time to forget the one before.
+// readDefinitions reads a file such as verdicts.yaml.
 func readDefinitions(file string) ([]definition, error) {
 	var content struct {
 		CRDs []definition `json:"crds"`
@@ -86,13 +90,6 @@ func readDefinitions(file string) ([]definition, error) {
 	if len(content.CRDs) == 0 {
 		return nil, fmt.Errorf("%s: no definitions under crds", file)
 	}
-	seen := map[schema.GroupVersionKind]int{}
-	variant := map[string]int{}
-	for _, d := range content.CRDs {
-		variant[d.File] = seen[d.gvk("")]
-		seen[d.gvk("")]++
-	}
-	slices.SortStableFunc(content.CRDs, func(a, b definition) int { return cmp.Compare(variant[a.File], variant[b.File]) })
 	return content.CRDs, nil
 }
 
@@ -144,11 +141,11 @@ func (r reading) String() string {
 	return fmt.Sprintf("contract %s, read at API version %s", r.contract, r.apiVersion)
 }
 
-// readings are those that the suite goes through, one after the other, by moving labels: as the provider has published
-// the definition, and then with each of the other possibilities that it leaves.
-func (d *definition) readings(crd *apiextensionsv1.CustomResourceDefinition) []reading {
+// readings are those that the suite goes through: as the provider has published the definition, and then with each of
+// the other possibilities that it leaves.
+func (d *definition) readings() []reading {
 	if d.Effective.Contract == "" {
-		apiVersion := highestServed(crd)
+		apiVersion := slices.MaxFunc(d.served(), version.CompareKubeAwareVersionStrings)
 		return []reading{
 			{apiVersion: apiVersion, problems: d.Problems},
 			{contract: v1beta1, apiVersion: apiVersion, labels: map[string]string{v1beta1: apiVersion}, problems: d.Problems},
@@ -165,18 +162,46 @@ func (d *definition) readings(crd *apiextensionsv1.CustomResourceDefinition) []r
 	return readings
 }
 
-func highestServed(crd *apiextensionsv1.CustomResourceDefinition) string {
-	return slices.MaxFunc(servedVersions(crd), version.CompareKubeAwareVersionStrings)
-}
-
-func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) []string {
+func (d *definition) served() []string {
 	var names []string
-	for _, v := range crd.Spec.Versions {
-		if v.Served {
-			names = append(names, v.Name)
+	for name, state := range d.Versions {
+		if slices.Contains(strings.Split(state, ", "), "served") {
+			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// installation is a definition with those of its readings that are at one API version. The API version is made the one
+// that is stored: without a conversion webhook, what is stored at another one loses the fields that are not in both.
+type installation struct {
+	definition
+	readings []reading
+}
+
+func (i *installation) apiVersion() string { return i.readings[0].apiVersion }
+
+// waves splits definitions into sets that can be installed at once: none has a kind twice.
+func waves(definitions []definition) [][]installation {
+	var waves [][]installation
+	seen := map[schema.GroupVersionKind]int{}
+	for _, d := range definitions {
+		var previous *installation
+		for _, r := range d.readings() {
+			if previous != nil && previous.apiVersion() == r.apiVersion {
+				previous.readings = append(previous.readings, r)
+				continue
+			}
+			wave := seen[d.gvk("")]
+			seen[d.gvk("")]++
+			if wave == len(waves) {
+				waves = append(waves, nil)
+			}
+			waves[wave] = append(waves[wave], installation{d, []reading{r}})
+			previous = &waves[wave][len(waves[wave])-1]
+		}
+	}
+	return waves
 }
 
 // collection is a set of definitions and objects.
@@ -204,7 +229,7 @@ func (c *collection) files(provider, pattern string) (map[string]string, error) 
 }
 
 // objects returns the objects of the kind that are of an API version which the definition serves.
-func (c *collection) objects(d definition, crd *apiextensionsv1.CustomResourceDefinition) (map[string]*unstructured.Unstructured, error) {
+func (c *collection) objects(d definition) (map[string]*unstructured.Unstructured, error) {
 	files, err := c.files(d.provider(), "object_*.yaml")
 	if err != nil {
 		return nil, err
@@ -218,7 +243,7 @@ func (c *collection) objects(d definition, crd *apiextensionsv1.CustomResourceDe
 			continue
 		}
 		gvk := object.GroupVersionKind()
-		if gvk.Kind == d.Kind && gvk.Group == d.Group && slices.Contains(servedVersions(crd), gvk.Version) {
+		if gvk.Kind == d.Kind && gvk.Group == d.Group && slices.Contains(d.served(), gvk.Version) {
 			objects[name] = object
 		}
 	}

@@ -140,7 +140,7 @@ func expectedReady(d definition, r reading, o *lookup, done, taken bool) conditi
 	case taken:
 		return condition{Status: "True", Reason: "Ready"}
 	case done:
-		return condition{Status: "False", Reason: "NotReady", Message: d.Kind + " " + missing[0]}
+		return condition{Status: "False", Reason: "NotReady", Message: d.Kind + ": " + missing[0]}
 	default:
 		return condition{Status: "False", Reason: "NotReady", Message: explain(d.Kind + " " + donePaths[d.Role][v1beta2] + " is false")}
 	}

@@ -6,88 +6,162 @@ package providers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/machinist-dev/machinist/test/environment/suite"
 )
 
 var _ = Describe("Definitions in modules of Cluster API", func() {
-	describe(fromModules)
+	c, err := fromModules()
+	describe(c, "", err)
 })
 
 var _ = Describe("Definitions in the folder of provider data", func() {
-	var reason string
-	describe(func() (c collection, err error) {
-		c, reason, err = fromFolder()
-		return c, err
-	})
-	if reason != "" {
-		It("are read", func() { Skip(reason) })
-		return
+	c, reason, err := fromFolder()
+	describe(c, reason, err)
+	if reason == "" && err == nil {
+		It("have an entry for every file", func(ctx SpecContext) { expectComplete(ctx, c) })
 	}
-	It("has an entry for every file", func(ctx SpecContext) {
-		c, _, err := fromFolder()
-		Expect(err).NotTo(HaveOccurred())
-		expectComplete(ctx, c)
-	})
-	It("lose a machine that was provisioned", func(ctx SpecContext) { loseMachine(ctx) })
 })
 
-// describe has a spec for each definition.
-func describe(read func() (collection, error)) {
-	c, err := read()
-	if err != nil {
-		It("are read", func() { Expect(err).NotTo(HaveOccurred()) })
-	}
-	for _, d := range c.definitions {
-		It(d.File, func(ctx SpecContext) {
-			if d.Role != infraMachine && d.Role != bootstrapConfig {
-				Skip(d.Kind + " is neither an InfraMachine nor a BootstrapConfig, whatever its labels say: no Machine references it")
-			}
-			crd, err := c.crd(ctx, d)
-			if missing, ok := errors.AsType[*notDownloadedError](err); ok {
-				Skip(missing.Error())
-			}
+// sideBySide is how many definitions are tried at the same time: nearly all of the time is waiting.
+const sideBySide = 64
+
+// describe has a spec for each definition, or more if it is read at more than one API version. Definitions of a wave are
+// installed together and tried side by side before the first of the specs, which then tell one by one what came out.
+func describe(c collection, reason string, err error) {
+	if reason != "" || err != nil {
+		It("are read", func() {
 			Expect(err).NotTo(HaveOccurred())
-			try(ctx, c, d, crd)
+			Skip(reason)
+		})
+	}
+	for i, wave := range waves(c.definitions) {
+		Describe(fmt.Sprintf("variant %d of each kind", i+1), Ordered, ContinueOnFailure, func() {
+			failures := make([]string, len(wave))
+			BeforeAll(func(ctx SpecContext) {
+				crds := installWave(ctx, c, wave)
+				group, ctx2 := errgroup.WithContext(ctx)
+				group.SetLimit(sideBySide)
+				for i := range wave {
+					group.Go(func() error {
+						failures[i] = failureOf(func(g Gomega) { try(ctx2, g, c, wave[i], crds[i]) })
+						return nil
+					})
+				}
+				Expect(group.Wait()).To(Succeed())
+			})
+			for i := range wave {
+				It(wave[i].File+", "+wave[i].readings[0].String(), func() {
+					if !wave[i].referable() {
+						Skip(wave[i].Kind + " is neither an InfraMachine nor a BootstrapConfig, whatever its labels say: no Machine references it")
+					}
+					Expect(failures[i]).To(BeEmpty())
+				})
+			}
 		})
 	}
 }
 
-// try goes through all readings of a definition.
-func try(ctx context.Context, c collection, d definition, crd *apiextensionsv1.CustomResourceDefinition) {
-	objects, err := c.objects(d, crd)
-	Expect(err).NotTo(HaveOccurred())
-	installUntilEnd(ctx, crd)
+// failureOf returns the first assertion that fails, with the lines of this package that led to it; "" if none does.
+func failureOf(body func(Gomega)) (failure string) {
+	type failed struct{ message string }
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case failed:
+			failure = cause.message
+		default:
+			panic(cause)
+		}
+	}()
+	body(NewGomega(func(message string, _ ...int) {
+		callers := make([]uintptr, 64)
+		frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+		var lines []string
+		for frame, more := frames.Next(); more; frame, more = frames.Next() {
+			if strings.Contains(frame.File, "integration/providers/") {
+				lines = append(lines, fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line))
+			}
+		}
+		panic(failed{message + "\nat " + strings.Join(lines, " < ")})
+	}))
+	return ""
+}
+
+// installWave installs definitions, in the place of others that have their names.
+func installWave(ctx context.Context, c collection, wave []installation) []*apiextensionsv1.CustomResourceDefinition {
+	GinkgoHelper()
+	crds := make([]*apiextensionsv1.CustomResourceDefinition, len(wave))
+	for i := range wave {
+		crd, err := c.crd(ctx, wave[i].definition)
+		if missing, ok := errors.AsType[*notDownloadedError](err); ok {
+			Skip(missing.Error())
+		}
+		Expect(err).NotTo(HaveOccurred())
+		for v := range crd.Spec.Versions {
+			crd.Spec.Versions[v].Storage = crd.Spec.Versions[v].Name == wave[i].apiVersion()
+		}
+		crds[i] = crd
+	}
+	for _, crd := range crds {
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, crd.DeepCopy()))).To(Succeed())
+	}
+	for _, crd := range crds {
+		Eventually(func() bool {
+			return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(crd), &apiextensionsv1.CustomResourceDefinition{}))
+		}).WithContext(ctx).WithTimeout(suite.CollectionTimeout).Should(BeTrue(), "the definition before %s should be gone", crd.Name)
+	}
+	install(crds...)
+	return crds
+}
+
+// try goes through the readings of a definition that is installed.
+func try(ctx context.Context, g Gomega, c collection, installed installation, crd *apiextensionsv1.CustomResourceDefinition) {
+	if !installed.referable() {
+		return
+	}
+	objects, err := c.objects(installed.definition)
+	g.Expect(err).NotTo(HaveOccurred())
 	var unreadable *trial
-	for _, r := range d.readings(crd) {
-		By(r.String())
-		relabel(ctx, crd, r.labels)
-		t := newTrial(ctx, d, crd, r)
+	for _, r := range installed.readings {
+		relabel(ctx, g, crd, r.labels)
+		t := newTrial(ctx, g, installed.definition, crd, r)
 		if unreadable != nil {
-			unreadable.recover(ctx, r)
+			unreadable.goOn(ctx, r)
 			unreadable = nil
 		}
 		t.tryMinimal(ctx)
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
-			if fault := refused[exception{d.File, "", name}]; fault != "" {
-				err := k8s.Create(ctx, t.published(objects[name]))
-				Expect(err).To(MatchError(ContainSubstring(fault)), name)
+			if fault := refused[exception{t.File, "", name}]; fault != "" {
+				g.Expect(t.create(ctx, &subject{object: t.published(objects[name])})).To(MatchError(ContainSubstring(fault)), name)
+				continue
+			}
+			if slices.Contains(unconvertible, exception{t.File, t.contract, name}) {
 				continue
 			}
 			s := t.add(ctx, name, objects[name])
 			t.expect(ctx, s)
 			t.expectFaithful(ctx, s)
 		}
+		if sequel, ok := sequels[t.File]; ok {
+			sequel(ctx, t, objects)
+		}
 		t.settle(ctx)
-		if r.contract == "" {
+		if t.contract == "" {
 			unreadable = t
 			continue
 		}
@@ -95,9 +169,8 @@ func try(ctx context.Context, c collection, d definition, crd *apiextensionsv1.C
 	}
 }
 
-// recover checks that Machines which could do nothing go on as soon as a label says how to read their objects.
-func (t *trial) recover(ctx context.Context, r reading) {
-	GinkgoHelper()
+// goOn checks that Machines which could do nothing go on as soon as a label says how to read their objects.
+func (t *trial) goOn(ctx context.Context, r reading) {
 	t.reading = r
 	for _, s := range t.subjects {
 		t.expect(ctx, s)
@@ -106,27 +179,8 @@ func (t *trial) recover(ctx context.Context, r reading) {
 	t.finish(ctx)
 }
 
-// installUntilEnd installs a definition until the end of the spec. Another one of that name may still be on its way out.
-func installUntilEnd(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) {
-	GinkgoHelper()
-	Eventually(func() bool {
-		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(crd), &apiextensionsv1.CustomResourceDefinition{}))
-	}).WithContext(ctx).Should(BeTrue(), "another definition of the name should be gone")
-	install(crd)
-	DeferCleanup(func(ctx SpecContext) {
-		Expect(k8s.Delete(ctx, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.Name}})).To(Succeed())
-	})
-}
-
-func install(crds ...*apiextensionsv1.CustomResourceDefinition) {
-	GinkgoHelper()
-	_, err := envtest.InstallCRDs(env.Config, envtest.CRDInstallOptions{CRDs: crds})
-	Expect(err).NotTo(HaveOccurred())
-}
-
 // relabel changes contract labels of an installed definition.
-func relabel(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, labels map[string]string) {
-	GinkgoHelper()
+func relabel(ctx context.Context, g Gomega, crd *apiextensionsv1.CustomResourceDefinition, labels map[string]string) {
 	if len(labels) == 0 {
 		return
 	}
@@ -138,7 +192,7 @@ func relabel(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		}
 	}
 	target := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.Name}}
-	Expect(k8s.Patch(ctx, target, merge(nested(patch, "metadata", "labels")))).To(Succeed())
+	g.Expect(k8s.Patch(ctx, target, merge(nested(patch, "metadata", "labels")))).To(Succeed())
 }
 
 // expectComplete checks that no file is left out: every definition has an entry, and every object fits to one of them.
@@ -147,9 +201,9 @@ func expectComplete(ctx context.Context, c collection) {
 	used := map[string]bool{}
 	providers := map[string]bool{}
 	for _, d := range c.definitions {
-		crd, err := c.crd(ctx, d)
+		_, err := c.crd(ctx, d)
 		Expect(err).NotTo(HaveOccurred())
-		objects, err := c.objects(d, crd)
+		objects, err := c.objects(d)
 		Expect(err).NotTo(HaveOccurred())
 		for name := range objects {
 			used[name] = true

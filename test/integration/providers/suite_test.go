@@ -16,16 +16,20 @@ package providers
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/test/environment"
@@ -39,9 +43,10 @@ func TestProviders(t *testing.T) {
 }
 
 var (
-	env    *environment.Environment
-	k8s    client.Client // a user's client: live, not from a cache
-	report table
+	env      *environment.Environment
+	k8s      client.Client // a user's client: live, not from a cache
+	machines client.Reader // watches Machines, so that waiting for them costs no requests
+	report   table
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -54,6 +59,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	k8s, err = client.New(env.ConfigFor("provider-test"), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+	watchMachines(scheme)
 	install(simulator.InfraMachineCRD(simulator.CRDOptions{}))
 	startManager()
 })
@@ -61,6 +67,26 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 var _ = AfterSuite(func() {
 	AddReportEntry("What the Machines said", report.String(), ReportEntryVisibilityFailureOrVerbose)
 })
+
+func watchMachines(scheme *runtime.Scheme) {
+	GinkgoHelper()
+	watching, err := cache.New(env.ConfigFor("provider-test"), cache.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	runUntilEnd(watching.Start)
+	machines = watching
+}
+
+// runUntilEnd runs something until the end of the node that calls it.
+func runUntilEnd(run func(context.Context) error) {
+	GinkgoHelper()
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // outlives the node that starts it
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	DeferCleanup(func() {
+		cancel()
+		Eventually(done).Should(Receive(BeNil()))
+	})
+}
 
 // startManager runs a manager until the end of the suite. Nothing is resynchronised meanwhile: every change of a Machine
 // must be woken by an event.
@@ -72,13 +98,14 @@ func startManager() {
 	options.SyncPeriod *= 60
 	mgr, err := controllers.NewManager(env.Config, options)
 	Expect(err).NotTo(HaveOccurred())
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // outlives the node that starts it
-	Expect(controllers.Setup(ctx, mgr, options)).To(Succeed())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	DeferCleanup(func() {
-		cancel()
-		Eventually(done).Should(Receive(BeNil()))
+	runUntilEnd(func(ctx context.Context) error {
+		return errors.Join(controllers.Setup(ctx, mgr, options), mgr.Start(ctx))
 	})
 	<-mgr.Elected()
+}
+
+func install(crds ...*apiextensionsv1.CustomResourceDefinition) {
+	GinkgoHelper()
+	_, err := envtest.InstallCRDs(env.Config, envtest.CRDInstallOptions{CRDs: crds})
+	Expect(err).NotTo(HaveOccurred())
 }

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"slices"
 
-	. "github.com/onsi/ginkgo/v2"
+	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,12 +21,13 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers"
-	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/simulator"
 )
 
-// trial is one reading of a definition, in a namespace of its own.
+// trial is one reading of a definition, in a namespace of its own. Trials run side by side, so each has assertions of its
+// own.
 type trial struct {
+	Gomega
 	definition
 	reading
 	crd       *apiextensionsv1.CustomResourceDefinition
@@ -45,20 +46,17 @@ type subject struct {
 	want   shown
 }
 
-func newTrial(ctx context.Context, d definition, crd *apiextensionsv1.CustomResourceDefinition, r reading) *trial {
-	GinkgoHelper()
-	return &trial{definition: d, reading: r, crd: crd, namespace: suite.Namespace(ctx, env)}
+func newTrial(ctx context.Context, g Gomega, d definition, crd *apiextensionsv1.CustomResourceDefinition, r reading) *trial {
+	namespace, err := env.CreateNamespace(ctx, "spec")
+	g.Expect(err).NotTo(HaveOccurred())
+	return &trial{Gomega: g, definition: d, reading: r, crd: crd, namespace: namespace}
 }
 
 // add creates the object with its status, and a Machine that references it. The Machine has the name of the one that
 // controlled the object where it was published, as if both had been restored from a backup.
 func (t *trial) add(ctx context.Context, name string, object *unstructured.Unstructured) *subject {
-	GinkgoHelper()
 	s := &subject{name: name, object: t.published(object)}
-	Expect(k8s.Create(ctx, s.object.DeepCopy())).To(Succeed())
-	if status := s.object.Object["status"]; status != nil {
-		t.setStatus(ctx, s, status)
-	}
+	t.Expect(t.create(ctx, s)).To(Succeed())
 	s.before = t.untouchable(ctx, s)
 	s.machine = types.NamespacedName{Namespace: t.namespace, Name: s.object.GetName()}
 	if owner := metav1.GetControllerOf(s.object); owner != nil && owner.Kind == "Machine" {
@@ -68,10 +66,26 @@ func (t *trial) add(ctx context.Context, name string, object *unstructured.Unstr
 	if cluster == "" {
 		cluster = "blue"
 	}
-	Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: cluster}}))).To(Succeed())
-	Expect(k8s.Create(ctx, t.machine(s, cluster))).To(Succeed())
+	t.Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: cluster},
+		Spec:       clusterv1.ClusterSpec{ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "127.0.0.1", Port: 6443}},
+	}))).To(Succeed())
+	t.Expect(k8s.Create(ctx, t.machine(s, cluster))).To(Succeed())
 	t.subjects = append(t.subjects, s)
 	return s
+}
+
+// create creates the object, and then its status.
+func (t *trial) create(ctx context.Context, s *subject) error {
+	if err := k8s.Create(ctx, s.object.DeepCopy()); err != nil || s.object.Object["status"] == nil {
+		return err
+	}
+	return s.setStatus(ctx, s.object.Object["status"])
+}
+
+// setStatus merges into the status of the object.
+func (s *subject) setStatus(ctx context.Context, status any) error {
+	return k8s.Status().Patch(ctx, s.bare(), merge(map[string]any{"status": status}))
 }
 
 // published returns the object without what a backup or the API server wouldn't take: what it assigns itself, finalizers
@@ -108,29 +122,26 @@ func (t *trial) machine(s *subject, cluster string) *clusterv1.Machine {
 
 // expect waits until the Machine shows what it must show of the object as it is now.
 func (t *trial) expect(ctx context.Context, s *subject) {
-	GinkgoHelper()
 	want, known := exceptions[exception{t.File, t.contract, s.name}]
 	if !known {
 		var err error
 		want, err = expected(t.definition, t.reading, t.get(ctx, s))
-		Expect(err).NotTo(HaveOccurred(), "%s needs an entry in exceptions", s.name)
+		t.Expect(err).NotTo(HaveOccurred(), "%s needs an entry in exceptions", s.name)
 	}
 	t.expectShown(ctx, s, want)
 }
 
 func (t *trial) expectShown(ctx context.Context, s *subject, want shown) {
-	GinkgoHelper()
 	s.want = want
-	Eventually(func(g Gomega) {
-		got := t.said(ctx, g, s)
-		g.Expect(got).To(Equal(s.want), "%s, %s", s.name, t.reading)
+	t.Eventually(func(g Gomega) {
+		g.Expect(cmp.Diff(s.want, t.said(ctx, g, machines, s))).To(BeEmpty(), "%s, %s: expected (-), shown by the Machine (+)", s.name, t.reading)
 	}).WithContext(ctx).Should(Succeed())
 	report.add(t, s)
 }
 
-func (t *trial) said(ctx context.Context, g Gomega, s *subject) shown {
+func (t *trial) said(ctx context.Context, g Gomega, from client.Reader, s *subject) shown {
 	m := &clusterv1.Machine{}
-	g.Expect(k8s.Get(ctx, s.machine, m)).To(Succeed())
+	g.Expect(from.Get(ctx, s.machine, m)).To(Succeed())
 	got := said(m, t.Role)
 	if s.want.Ready.Since == "" {
 		got.Ready.Since = ""
@@ -141,10 +152,9 @@ func (t *trial) said(ctx context.Context, g Gomega, s *subject) shown {
 // settle checks, when all has happened, that each Machine still shows what it did, that the objects are as they were but
 // for their owner and their Cluster, and that the manager has sent no request that wasn't needed for that.
 func (t *trial) settle(ctx context.Context) {
-	GinkgoHelper()
 	for _, s := range t.subjects {
-		Expect(t.said(ctx, Default, s)).To(Equal(s.want), "%s, %s: it has changed its mind", s.name, t.reading)
-		Expect(t.untouchable(ctx, s)).To(Equal(s.before), "%s: the manager has changed it", s.name)
+		t.Expect(cmp.Diff(s.want, t.said(ctx, t, k8s, s))).To(BeEmpty(), "%s, %s: the Machine has changed its mind", s.name, t.reading)
+		t.Expect(cmp.Diff(s.before, t.untouchable(ctx, s))).To(BeEmpty(), "%s: the manager has changed it", s.name)
 		if t.contract != "" {
 			t.expectAdopted(ctx, s)
 		}
@@ -155,35 +165,33 @@ func (t *trial) settle(ctx context.Context) {
 // expectRequests checks that the manager watches the kind at the API version of the reading, and that its only requests
 // for single objects are one successful patch each.
 func (t *trial) expectRequests(ctx context.Context) {
-	GinkgoHelper()
 	requests, err := env.Requests(ctx)
-	Expect(err).NotTo(HaveOccurred())
+	t.Expect(err).NotTo(HaveOccurred())
 	watched, patched := "", 0
 	for _, request := range requests.From(controllers.UserAgent) {
 		switch {
 		case request.Group != t.Group || request.Resource != t.crd.Spec.Names.Plural:
 		case request.Namespace == "":
-			Expect(request.Verb).To(BeElementOf("list", "watch"), "%s of %s", request.Verb, request.URI)
+			t.Expect(request.Verb).To(BeElementOf("list", "watch"), "%s of %s", request.Verb, request.URI)
 			watched = request.Version
 		case request.Namespace == t.namespace:
-			Expect(request.Verb).To(Equal("patch"), "%s of %s", request.Verb, request.URI)
-			Expect(request.Version).To(Equal(t.apiVersion))
+			t.Expect(request.Verb).To(Equal("patch"), "%s of %s", request.Verb, request.URI)
+			t.Expect(request.Version).To(Equal(t.apiVersion))
 			if request.Code == http.StatusOK {
 				patched++
 			}
 		}
 	}
 	if t.contract != "" {
-		Expect(watched).To(Equal(t.apiVersion), "the API version that the manager watches")
-		Expect(patched).To(Equal(len(t.subjects)), "patches of %d objects", len(t.subjects))
+		t.Expect(watched).To(Equal(t.apiVersion), "the API version that the manager watches")
+		t.Expect(patched).To(Equal(len(t.subjects)), "patches of %d objects", len(t.subjects))
 	}
 }
 
 // expectAdopted checks that the one controller of the object is its Machine, beside the owners that it had.
 func (t *trial) expectAdopted(ctx context.Context, s *subject) {
-	GinkgoHelper()
 	m := &clusterv1.Machine{}
-	Expect(k8s.Get(ctx, s.machine, m)).To(Succeed())
+	t.Expect(k8s.Get(ctx, s.machine, m)).To(Succeed())
 	want := []metav1.OwnerReference{{
 		APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: m.Name, UID: m.UID, Controller: new(true), BlockOwnerDeletion: new(true),
 	}}
@@ -193,52 +201,45 @@ func (t *trial) expectAdopted(ctx context.Context, s *subject) {
 		}
 	}
 	object := t.get(ctx, s)
-	Expect(object.GetOwnerReferences()).To(ConsistOf(want), s.name)
-	Expect(object.GetLabels()).To(HaveKeyWithValue(clusterv1.ClusterNameLabel, m.Spec.ClusterName), s.name)
+	t.Expect(object.GetOwnerReferences()).To(ConsistOf(want), s.name)
+	t.Expect(object.GetLabels()).To(HaveKeyWithValue(clusterv1.ClusterNameLabel, m.Spec.ClusterName), s.name)
 }
 
 // finish deletes the Machines; their objects go with them.
 func (t *trial) finish(ctx context.Context) {
-	GinkgoHelper()
 	for _, s := range t.subjects {
-		Expect(k8s.Delete(ctx, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: s.machine.Namespace, Name: s.machine.Name}})).To(Succeed())
+		t.Expect(k8s.Delete(ctx, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: s.machine.Namespace, Name: s.machine.Name}})).To(Succeed())
 	}
 	for _, s := range t.subjects {
-		Eventually(func() bool { return apierrors.IsNotFound(k8s.Get(ctx, s.machine, &clusterv1.Machine{})) }).
+		t.Eventually(func() bool { return apierrors.IsNotFound(k8s.Get(ctx, s.machine, &clusterv1.Machine{})) }).
 			WithContext(ctx).Should(BeTrue(), "the Machine of %s should be gone", s.name)
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(t.gvk(t.apiVersion))
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(s.object), object)
-		Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%s should be gone before its Machine", s.name)
+		t.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%s should be gone before its Machine", s.name)
 	}
 }
 
 // get returns the object as everybody sees it who reads it at the API version of the reading.
 func (t *trial) get(ctx context.Context, s *subject) *unstructured.Unstructured {
-	GinkgoHelper()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(t.gvk(t.apiVersion))
-	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(s.object), object)).To(Succeed())
+	t.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(s.object), object)).To(Succeed())
 	return object
 }
 
 // untouchable is the object without what the manager, or the API server on a write, may change.
 func (t *trial) untouchable(ctx context.Context, s *subject) map[string]any {
-	GinkgoHelper()
 	object := t.get(ctx, s)
 	object.SetOwnerReferences(nil)
 	object.SetResourceVersion("")
 	object.SetManagedFields(nil)
 	labels := object.GetLabels()
-	delete(labels, clusterv1.ClusterNameLabel)
+	if delete(labels, clusterv1.ClusterNameLabel); len(labels) == 0 {
+		labels = nil
+	}
 	object.SetLabels(labels)
 	return object.Object
-}
-
-// setStatus merges into the status of the object.
-func (t *trial) setStatus(ctx context.Context, s *subject, status any) {
-	GinkgoHelper()
-	Expect(k8s.Status().Patch(ctx, s.bare(), merge(map[string]any{"status": status}))).To(Succeed())
 }
 
 // bare is only the identity of the object, at the API version at which it is written.
@@ -251,9 +252,10 @@ func (s *subject) bare() *unstructured.Unstructured {
 }
 
 func merge(patch map[string]any) client.Patch {
-	GinkgoHelper()
 	data, err := json.Marshal(patch)
-	Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		panic(err) // it is JSON already
+	}
 	return client.RawPatch(types.MergePatchType, data)
 }
 
