@@ -109,7 +109,10 @@ func (w *kindWatch) ingest(obj any) (any, error) {
 func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 	old, okOld := packedIn(before)
 	now, okNow := packedIn(after)
-	if okOld && okNow && (w.isOwnPatch(old, now) || w.contractEqual(old, now)) {
+	if okOld && okNow && old.uid != now.uid {
+		w.forget(old.uid) // deleted and created again while nobody watched
+	}
+	if okOld && okNow && !w.newsAwaited(now.uid) && (w.isOwnPatch(old, now) || w.contractEqual(w.known(old), now)) {
 		w.counts.seen.Add(1)
 		w.counts.ignored.Add(1)
 		return

@@ -59,20 +59,19 @@ func (d *stage) waitFor(reason, kind string, problem, err error) {
 
 // deleteProvided deletes a referenced object and reports whether it is gone.
 //
-// That it is gone is believed only from the API server: the cache may not have heard yet of an object that was created
-// or installed a moment ago. An object that another owner controls isn't ours to delete and counts as gone.
+// An object that another owner controls isn't ours to delete and counts as gone. That is, like that there is no object,
+// believed only from the API server: the cache may not have heard yet of an object that was created, installed or handed
+// over a moment ago.
 func (r *Reconciler) deleteProvided(ctx context.Context, s *scope, kind external.Kind, name string, object *external.Object, missing bool, problem error) (bool, error) {
 	var owned *external.OwnedError
 	var unreadable *external.KindError
 	switch {
-	case errors.As(problem, &owned):
-		return true, nil
 	case object != nil:
 		return false, r.External.Delete(ctx, object)
-	case missing, errors.As(problem, &unreadable) && unreadable.Problem == external.CRDMissing:
-		gone, err := r.External.Gone(ctx, kind, types.NamespacedName{Namespace: s.machine.Namespace, Name: name})
+	case missing, errors.As(problem, &owned), errors.As(problem, &unreadable) && unreadable.Problem == external.CRDMissing:
+		gone, err := r.External.Gone(ctx, kind, types.NamespacedName{Namespace: s.machine.Namespace, Name: name}, s.ownership())
 		if err == nil && !gone {
-			s.wakeAfter(staleRetry)
+			s.wakeAfter(behindRetry)
 		}
 		return gone, err
 	default:

@@ -36,8 +36,8 @@ type written struct {
 // step is the change of a Machine's resourceVersion by one write.
 type step struct{ from, to string }
 
-// record remembers a write that has succeeded: from is the resourceVersion before it. The Machine must not be changed
-// after the call.
+// record remembers a write that has succeeded: from is the resourceVersion before it, empty if others have written in
+// between. The Machine must not be changed after the call.
 func (w *ownWrites) record(from string, machine *clusterv1.Machine) {
 	if from == machine.ResourceVersion {
 		return // the API server found nothing to change

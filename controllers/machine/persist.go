@@ -17,8 +17,12 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
-// errStale says that somebody changed the Machine while we worked on what the cache had.
-var errStale = errors.New("the Machine has changed since it was read")
+var (
+	// errStale says that somebody changed the Machine while we worked on it. Our own write has told us how it is now.
+	errStale = errors.New("the Machine has changed since it was read")
+	// errBehind says that the cache is behind the API server, and that an event is on its way that will say how things are.
+	errBehind = errors.New("the cache is behind the API server")
+)
 
 // persist writes what the phases changed: metadata and spec, then the status, then the events. complete says that no
 // phase failed, so that the status may claim to have observed the Machine's generation.
@@ -29,6 +33,9 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 	if isGone(s.stored) {
 		r.sendEvents(s)
 		return nil
+	}
+	if s.bootstrap.behind || s.infra.behind {
+		return nil // what could be said about the object is about to change
 	}
 	computeStatus(s, r.RemoteConditionsGracePeriod)
 	if complete {
@@ -76,9 +83,9 @@ func (r *Reconciler) writeMachine(ctx context.Context, s *scope) error {
 			s.stored.Finalizers = nil
 			return nil
 		}
-		return fmt.Errorf("patching Machine %s: %w", client.ObjectKeyFromObject(s.machine), err)
+		return refused("patching Machine", s.machine, err)
 	}
-	r.writes.record(s.stored.ResourceVersion, written)
+	r.remember(ctx, s, written, s.stored.Status)
 	generation := s.stored.Generation
 	if specChanged {
 		generation++
@@ -106,10 +113,46 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 		if apierrors.IsNotFound(err) && s.isDeleting() {
 			return nil
 		}
-		return fmt.Errorf("patching the status of Machine %s: %w", client.ObjectKeyFromObject(s.machine), err)
+		return refused("patching the status of Machine", s.machine, err)
 	}
-	r.writes.record(s.stored.ResourceVersion, written)
+	r.remember(ctx, s, written, s.machine.Status)
 	return nil
+}
+
+// refused is the error of a patch. One of an object that has changed, or has gone, says nothing but that the cache is
+// behind.
+func refused(what string, machine *clusterv1.Machine, err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		err = errors.Join(errBehind, err)
+	}
+	return fmt.Errorf("%s %s: %w", what, client.ObjectKeyFromObject(machine), err)
+}
+
+// remember records that a patch of the scope's Machine has succeeded. If the answer holds somebody else's change, too,
+// which a patch without resourceVersion lets happen, the way from the version before is not ours alone.
+func (r *Reconciler) remember(ctx context.Context, s *scope, written *clusterv1.Machine, status clusterv1.MachineStatus) {
+	from := s.stored.ResourceVersion
+	if !sameMetadata(s.machine, written) || !apiequality.Semantic.DeepEqual(s.machine.Spec, written.Spec) || !apiequality.Semantic.DeepEqual(status, written.Status) {
+		from = ""
+	}
+	r.writes.record(from, written)
+	if !isGone(written) {
+		return
+	}
+	// Its last event may have been here before the answer, and nothing else would make us forget it.
+	cached := &clusterv1.Machine{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(written), cached); err != nil || cached.UID != written.UID {
+		r.writes.forget(written.UID)
+	}
+}
+
+// sameMetadata compares what people and controllers write, and what decides on what we do.
+func sameMetadata(a, b *clusterv1.Machine) bool {
+	return a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		apiequality.Semantic.DeepEqual(a.Labels, b.Labels) &&
+		apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
+		apiequality.Semantic.DeepEqual(a.Finalizers, b.Finalizers) &&
+		apiequality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 }
 
 func mergeFrom(base *clusterv1.Machine, lock bool) client.Patch {

@@ -62,8 +62,9 @@ func readProvided[T contractFields](ctx context.Context, tracker *external.Track
 	}
 	object, err = tracker.EnsureOwned(ctx, object, s.ownership())
 	switch {
-	case apierrors.IsNotFound(err):
-		return p, errStale // gone since the cache last heard of it
+	case errors.Is(err, external.ErrBehind):
+		p.behind = true
+		return p, err
 	case err != nil:
 		p.problem = err
 		return p, retriable(err)

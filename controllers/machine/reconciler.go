@@ -22,9 +22,13 @@ import (
 
 const machineKind = "Machine"
 
-// staleRetry is the time after which a reconcile is repeated that found its cache to be behind the API server. The
-// event that is on its way usually comes sooner.
-const staleRetry = 200 * time.Millisecond
+const (
+	// staleRetry is the time after which a reconcile is repeated that came too late for a change of the Machine.
+	staleRetry = 200 * time.Millisecond
+	// behindRetry is the time after which a reconcile is repeated that found a cache to be behind the API server. It is there
+	// for safety only: before the event that is on its way there is nothing new, and with it the Machine is woken.
+	behindRetry = 10 * time.Second
+)
 
 // Reconciler reconciles Machines; see the package comment. It is safe for concurrent use once it is set up.
 type Reconciler struct {
@@ -126,14 +130,16 @@ func (r *Reconciler) work(ctx context.Context, s *scope) []error {
 	return errs
 }
 
-// result turns what came out into what the queue does next. A conflict is no failure: the cache was behind, and the
-// next attempt sees more.
+// result turns what came out into what the queue does next. That a cache was behind is no failure: the next attempt sees
+// more.
 func (r *Reconciler) result(s *scope, errs ...error) (ctrl.Result, error) {
 	var failures []error
 	for _, err := range errs {
 		switch {
-		case apierrors.IsConflict(err) || errors.Is(err, errStale):
+		case errors.Is(err, errStale):
 			s.wakeAfter(staleRetry)
+		case errors.Is(err, errBehind), errors.Is(err, external.ErrBehind):
+			s.wakeAfter(behindRetry)
 		case err != nil:
 			failures = append(failures, err)
 		}

@@ -48,6 +48,8 @@ type provided[T any] struct {
 	object *external.Object
 	// missing is true if the kind can be read and there is no such object.
 	missing bool
+	// behind is true if the API server knows more of the object than the cache does: nothing can be said about it now.
+	behind bool
 	// fields are the contract's fields of the object; the zero value if object is nil.
 	fields T
 	// problem is why the object can't be used; nil if there is none, or no reference.
