@@ -165,7 +165,10 @@ func writeSimulatorCRDs(path string) error {
 
 func (d *demo) startSimulator(ctx context.Context) (err error) {
 	d.screen.step("Starting the simulated providers and workload clusters")
-	d.simulator, err = simulator.Start(ctx, d.environment.Config, pace)
+	opts := pace
+	// Nobody reads what each of many objects waits for.
+	opts.Quiet = d.options.machines != sampleMachines
+	d.simulator, err = simulator.Start(ctx, d.environment.Config, opts)
 	if err != nil {
 		return err
 	}

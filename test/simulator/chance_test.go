@@ -39,7 +39,7 @@ func TestJitterStaysInItsShareAndRepeats(t *testing.T) {
 
 func TestPayloadHasItsSize(t *testing.T) {
 	for _, size := range []int{-1, 0, 1, 5000, 20_000} {
-		content := payload(size, chance{}.of(types.NamespacedName{}, "payload"))
+		content := payload(size)
 		if size <= 0 {
 			if content != nil {
 				t.Errorf("payload of size %d is %v, expected none", size, content)

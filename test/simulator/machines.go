@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -36,7 +35,8 @@ type Shape struct {
 }
 
 // Machines builds the objects of a number of Machines of a Cluster: for each a BootstrapConfig, an InfraMachine and the
-// Machine, in this order, all of the same name: <prefix>-control-plane-0 …, <prefix>-worker-0 ….
+// Machine, in this order, all of the same name: <prefix>-control-plane-0 …, <prefix>-worker-0 …. The payload is one for
+// all of them, so that many thousands fit into memory: don't change it in place.
 func Machines(cluster *clusterv1.Cluster, controlPlane, workers int, shape Shape) []client.Object {
 	if shape.InfraMachine.Empty() {
 		shape.InfraMachine = SimMachine
@@ -50,12 +50,14 @@ func Machines(cluster *clusterv1.Cluster, controlPlane, workers int, shape Shape
 	if shape.Prefix == "" {
 		shape.Prefix = cluster.Name
 	}
+	content := payload(shape.PayloadSize)
 	objects := make([]client.Object, 0, 3*(controlPlane+workers))
 	add := func(machine builder.MachineBuilder) {
 		built := machine.WithClusterName(cluster.Name).WithVersion(workload.KubernetesVersion).Build()
 		built.Spec.InfrastructureRef.Kind, built.Spec.InfrastructureRef.APIGroup = shape.InfraMachine.Kind, shape.InfraMachine.Group
 		built.Spec.Bootstrap.ConfigRef.Kind, built.Spec.Bootstrap.ConfigRef.APIGroup = shape.BootstrapConfig.Kind, shape.BootstrapConfig.Group
-		objects = append(objects, shape.object(shape.BootstrapConfig, built), shape.object(shape.InfraMachine, built), built)
+		objects = append(objects,
+			shape.object(shape.BootstrapConfig, built, content), shape.object(shape.InfraMachine, built, content), built)
 	}
 	for i := range controlPlane {
 		add(builder.Machine(cluster.Namespace, fmt.Sprintf("%s-control-plane-%d", shape.Prefix, i)).WithControlPlane())
@@ -66,22 +68,23 @@ func Machines(cluster *clusterv1.Cluster, controlPlane, workers int, shape Shape
 	return objects
 }
 
-func (s Shape) object(kind schema.GroupKind, machine *clusterv1.Machine) *unstructured.Unstructured {
-	obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+func (s Shape) object(kind schema.GroupKind, machine *clusterv1.Machine, payload []any) *unstructured.Unstructured {
+	spec := map[string]any{}
+	if payload != nil {
+		spec["payload"] = payload
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	obj.SetGroupVersionKind(kind.WithVersion(NewAPIVersion))
 	obj.SetNamespace(machine.Namespace)
 	obj.SetName(machine.Name)
 	obj.SetAnnotations(maps.Clone(s.Annotations))
 	obj.SetLabels(map[string]string{clusterv1.ClusterNameLabel: machine.Spec.ClusterName})
-	if s.PayloadSize > 0 {
-		random := chance{}.of(types.NamespacedName{Namespace: machine.Namespace, Name: machine.Name}, "spec of "+kind.String())
-		obj.Object["spec"] = map[string]any{"payload": payload(s.PayloadSize, random)}
-	}
 	return obj
 }
 
 // Create creates objects, up to parallel at the same time. Those that exist already are left as they are, so that an
-// interrupted Create can be repeated. The first error ends it.
+// interrupted Create can be repeated. The first error ends it. Unlike a client's, it doesn't write the result into the
+// objects: they stay small.
 func Create(ctx context.Context, c client.Client, parallel int, objects ...client.Object) error {
 	if parallel < 1 {
 		return errors.New("simulator: Create needs at least 1 worker")
@@ -90,11 +93,19 @@ func Create(ctx context.Context, c client.Client, parallel int, objects ...clien
 	group.SetLimit(parallel)
 	for _, obj := range objects {
 		group.Go(func() error {
-			if err := c.Create(ctx, obj); err != nil && !apierrors.IsAlreadyExists(err) {
+			if err := c.Create(ctx, shallowCopy(obj)); err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("create %s %s: %w", obj.GetObjectKind().GroupVersionKind().Kind, client.ObjectKeyFromObject(obj), err)
 			}
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+// shallowCopy copies what a client replaces by the API server's answer.
+func shallowCopy(obj client.Object) client.Object {
+	if untyped, ok := obj.(*unstructured.Unstructured); ok {
+		return &unstructured.Unstructured{Object: maps.Clone(untyped.Object)}
+	}
+	return obj.DeepCopyObject().(client.Object)
 }

@@ -56,7 +56,7 @@ type Options struct {
 	ClusterDelay time.Duration
 	// Jitter is the share by which each delay varies from object to object, both ways: 0 to 1.
 	Jitter float64
-	// Seed makes jitter, faults and payload repeatable.
+	// Seed makes jitter and faults repeatable.
 	Seed uint64
 
 	// ControlPlaneInitialized sets the Cluster's condition of that name with the infrastructure, instead of waiting for
@@ -80,7 +80,7 @@ type Options struct {
 	// of an object can't have does nothing.
 	Faults map[Fault]float64
 
-	// Workers is how many objects of each kind are worked on at the same time. 0 means 4.
+	// Workers is how many objects of each kind are worked on at the same time. 0 means 16.
 	Workers int
 }
 
@@ -96,7 +96,7 @@ func (o Options) complete() (Options, error) {
 		o.PayloadSize = DefaultPayloadSize / 2
 	}
 	if o.Workers == 0 {
-		o.Workers = 4
+		o.Workers = 16
 	}
 	if o.Workers < 0 {
 		return o, fmt.Errorf("simulator: Workers is %d, expected 0 (the default) or more", o.Workers)

@@ -67,7 +67,11 @@ func (p *provider) write(ctx context.Context, o *occasion, progress progress) er
 			return err
 		}
 	}
-	patch, err := mergePatch(map[string]any{"status": obj.Object["status"]})
+	status := obj.Object["status"].(map[string]any)
+	if progress.done && p.statusPayload != nil {
+		status["payload"] = p.statusPayload
+	}
+	patch, err := mergePatch(map[string]any{"status": status})
 	if err != nil {
 		return err
 	}
@@ -102,9 +106,6 @@ func (p *provider) report(o *occasion, progress progress) *unstructured.Unstruct
 		if _, found := status[field]; !found {
 			status[field] = nil
 		}
-	}
-	if progress.done && p.options.PayloadSize > 0 {
-		status["payload"] = payload(p.options.PayloadSize, chance{p.options.Seed}.of(o.key, "status of "+p.kind.String()))
 	}
 	return obj
 }
