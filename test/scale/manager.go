@@ -1,0 +1,115 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/machinist-dev/machinist/test/scale/measure"
+	"github.com/machinist-dev/machinist/test/scale/report"
+)
+
+const (
+	// readyTimeout bounds the start of a manager.
+	readyTimeout = 2 * time.Minute
+	// readyInterval is how often a starting manager is asked whether it is ready.
+	readyInterval = 50 * time.Millisecond
+)
+
+// manager is a running manager.
+type manager struct {
+	*process
+	subject subject
+	ports   ports
+}
+
+// startManager starts a manager and returns when it is ready.
+func startManager(ctx context.Context, options options, subject subject, kubeconfig, log string) (*manager, error) {
+	var p ports
+	for _, port := range []*string{&p.health, &p.metrics, &p.profiler, &p.webhooks} {
+		var err error
+		if *port, err = freePort(ctx); err != nil {
+			return nil, err
+		}
+	}
+	process, err := startProcess(ctx, log, subject.binary, subject.arguments(options, kubeconfig, p)...)
+	if err != nil {
+		return nil, err
+	}
+	m := &manager{process: process, subject: subject, ports: p}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := poll(ctx, readyInterval, func(ctx context.Context) (bool, error) { return m.ready(ctx), m.alive() }); err != nil {
+		return nil, errors.Join(fmt.Errorf("waiting until it is ready: %w; %s", err, m.logTail()), m.stop())
+	}
+	return m, nil
+}
+
+func (m *manager) ready(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+m.ports.health+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close() // only the status matters
+	return response.StatusCode == http.StatusOK
+}
+
+// alive returns an error if the process has ended.
+func (m *manager) alive() error {
+	select {
+	case <-m.exited:
+		return m.unexpectedEnd()
+	default:
+		return nil
+	}
+}
+
+func (m *manager) scrape(ctx context.Context, metrics measure.ReconcileMetrics) (measure.Reconciles, error) {
+	reconciles, err := measure.ScrapeReconciles(ctx, "http://127.0.0.1:"+m.ports.metrics+"/metrics", metrics)
+	if err != nil {
+		return reconciles, errors.Join(m.alive(), err)
+	}
+	return reconciles, nil
+}
+
+// footprint reads the resident memory before the live heap: reading that one makes the process collect its garbage.
+func (m *manager) footprint(ctx context.Context) (report.Footprint, error) {
+	resident, err := measure.ResidentMemory(m.pid)
+	if err != nil {
+		return report.Footprint{}, err
+	}
+	heap, err := measure.LiveHeap(ctx, "127.0.0.1:"+m.ports.profiler)
+	if err != nil {
+		return report.Footprint{}, err
+	}
+	return report.Footprint{HeapBytes: heap, ResidentBytes: resident.Now, PeakResidentBytes: resident.Peak}, nil
+}
+
+// waitQuiet returns when no worker has turned to a Machine for a while, with the moment of the last change that it saw.
+func (m *manager) waitQuiet(ctx context.Context, interval, quiet time.Duration) (last time.Time, err error) {
+	last = time.Now()
+	var seen uint64
+	err = poll(ctx, interval, func(ctx context.Context) (bool, error) {
+		turns, err := m.scrape(ctx, m.subject.turns)
+		if err != nil {
+			return false, err
+		}
+		if turns.Time.Count != seen {
+			seen, last = turns.Time.Count, time.Now()
+		}
+		return time.Since(last) >= quiet, nil
+	})
+	if err != nil {
+		return last, fmt.Errorf("waiting until it has nothing to do for %s: %w", quiet, err)
+	}
+	return last, nil
+}

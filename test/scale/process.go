@@ -1,0 +1,136 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stopTimeout bounds the graceful end of a manager.
+const stopTimeout = 30 * time.Second
+
+// process is a program that runs beside us.
+type process struct {
+	pid     int
+	started time.Time
+	log     string
+	cancel  context.CancelFunc
+	// exited is closed when it has ended, and err, which is how, can be read from then on.
+	exited chan struct{}
+	err    error
+}
+
+// startProcess starts a program, which runs until stop is called, also after the end of ctx. Its output goes to the file
+// log.
+func startProcess(ctx context.Context, log, binary string, arguments ...string) (*process, error) {
+	file, err := os.Create(log)
+	if err != nil {
+		return nil, fmt.Errorf("making the log of %s: %w", filepath.Base(binary), err)
+	}
+	defer func() { _ = file.Close() }() // the program has its own end
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	command := exec.CommandContext(ctx, binary, arguments...)
+	command.Stdout, command.Stderr = file, file
+	// A group of its own, so that Ctrl-C in a terminal leaves the order of the end to us.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = stopTimeout
+	started := time.Now()
+	if err := command.Start(); err != nil {
+		cancel()
+		return nil, fmt.Errorf("starting %s: %w", filepath.Base(binary), err)
+	}
+	p := &process{pid: command.Process.Pid, started: started, log: log, cancel: cancel, exited: make(chan struct{})}
+	release, err := guard(p.pid)
+	if err != nil {
+		cancel()
+	}
+	go func() {
+		p.err = command.Wait()
+		if release != nil {
+			release()
+		}
+		close(p.exited)
+	}()
+	if err != nil {
+		<-p.exited
+		return nil, err
+	}
+	return p, nil
+}
+
+// guard kills the process group pid if we die without a chance to do so: a shell waits for the end of a pipe whose other
+// end only we hold. Call release when the process has ended.
+func guard(pid int) (release func(), err error) {
+	const script = `cat >/dev/null; kill -s KILL -- "-$1"`
+	shell := exec.Command("/bin/sh", "-c", script, "guard", strconv.Itoa(pid)) //nolint:noctx // it has to outlive us
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipe, err := shell.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("making a pipe: %w", err)
+	}
+	if err := shell.Start(); err != nil {
+		return nil, fmt.Errorf("starting the guard of process %d: %w", pid, err)
+	}
+	return func() {
+		// Before the pipe is closed: the number may be that of another process by now.
+		_ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL)
+		_ = pipe.Close()
+		_ = shell.Wait()
+	}, nil
+}
+
+// stop asks the process to end, and waits for it. It is an error if it ended before, or had to be killed.
+func (p *process) stop() error {
+	select {
+	case <-p.exited:
+		return p.unexpectedEnd()
+	default:
+	}
+	p.cancel()
+	<-p.exited
+	var exit *exec.ExitError
+	if errors.As(p.err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signal() == syscall.SIGKILL {
+			return fmt.Errorf("it did not end within %s of SIGTERM and was killed; %s", stopTimeout, p.logTail())
+		}
+	}
+	return nil
+}
+
+// unexpectedEnd describes the end of a process that nobody has asked to end.
+func (p *process) unexpectedEnd() error {
+	return fmt.Errorf("it ended by itself (%w); %s", p.err, p.logTail())
+}
+
+// logTail returns the end of the log, for an error.
+func (p *process) logTail() string {
+	const lines = 15
+	content, err := os.ReadFile(p.log)
+	if err != nil {
+		return "its log can't be read: " + err.Error()
+	}
+	all := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return "the end of its log:\n" + strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// freePort returns a port of the loopback interface that nothing listened on a moment ago.
+func freePort(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("looking for a free port: %w", err)
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, errors.Join(err, listener.Close())
+}
