@@ -33,8 +33,8 @@ type kindWatch struct {
 	written map[types.UID]*packed
 	// patched holds the resourceVersions around our last patch of an object, by UID: the event of that change is our own.
 	patched map[types.UID]step
-	// awaited holds the UIDs of objects that are newer than the patch that we tried, until the informer has them.
-	awaited map[types.UID]struct{}
+	// refused holds patches that were refused because the object had changed, by UID, until the informer has the change.
+	refused map[types.UID]refusal
 	// deleted holds the UIDs that we asked the API server to delete, until the informer has seen it.
 	deleted map[types.UID]struct{}
 }
@@ -56,7 +56,7 @@ func newKindWatch(tracker *Tracker, kind Kind) *kindWatch {
 		wakeup:  make(chan struct{}, 1),
 		written: map[types.UID]*packed{},
 		patched: map[types.UID]step{},
-		awaited: map[types.UID]struct{}{},
+		refused: map[types.UID]refusal{},
 		deleted: map[types.UID]struct{}{},
 	}
 	w.state.Store(&kindState{problem: w.pending()})

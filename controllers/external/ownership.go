@@ -55,6 +55,9 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 		return nil, fmt.Errorf("building the ownership patch for %s %s: %w", object.kind.Kind, object.Key(), err)
 	}
 	watch := t.watchOf(object.kind)
+	if watch.wouldBeRefused(object) {
+		return nil, fmt.Errorf("setting the owner of %s %s: %w", object.kind.Kind, object.Key(), ErrBehind)
+	}
 	patched, err := t.dynamic.Resource(object.resource).Namespace(object.raw.GetNamespace()).
 		Patch(ctx, object.raw.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {

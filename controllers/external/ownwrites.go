@@ -5,6 +5,7 @@ package external
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,21 +42,37 @@ func (w *kindWatch) known(stored *packed) *packed {
 	return stored
 }
 
-// awaitNews makes the next event of an object wake those who reference it, whatever it changes: the API server has
-// refused a patch because the object is newer than ours.
+// refusal is a patch that the API server has refused because the object is newer than this version of it.
+type refusal struct {
+	resourceVersion string
+	at              time.Time
+}
+
+// refusedFor is how long a patch that was refused is not tried again while nothing newer is known.
+const refusedFor = 5 * time.Second
+
+// awaitNews makes the next event of an object wake those who reference it, whatever it changes, as a patch was refused.
 func (w *kindWatch) awaitNews(ctx context.Context, object *Object) {
 	w.mu.Lock()
-	w.awaited[object.UID()] = struct{}{}
+	w.refused[object.UID()] = refusal{resourceVersion: object.raw.GetResourceVersion(), at: time.Now()}
 	w.mu.Unlock()
 	w.compareWithStore(ctx, object.Key(), object.UID(), object.raw.GetResourceVersion())
+}
+
+// wouldBeRefused reports whether nothing newer is known of the object than when a patch was refused.
+func (w *kindWatch) wouldBeRefused(object *Object) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.refused[object.UID()]
+	return last.resourceVersion == object.raw.GetResourceVersion() && time.Since(last.at) < refusedFor
 }
 
 // newsAwaited reports whether the event of the object was awaited, and ends that.
 func (w *kindWatch) newsAwaited(uid types.UID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, awaited := w.awaited[uid]
-	delete(w.awaited, uid)
+	_, awaited := w.refused[uid]
+	delete(w.refused, uid)
 	return awaited
 }
 
@@ -129,7 +146,7 @@ func (w *kindWatch) forget(uid types.UID) {
 	defer w.mu.Unlock()
 	delete(w.written, uid)
 	delete(w.patched, uid)
-	delete(w.awaited, uid)
+	delete(w.refused, uid)
 	delete(w.deleted, uid)
 }
 
@@ -139,6 +156,6 @@ func (w *kindWatch) forgetAll() {
 	defer w.mu.Unlock()
 	clear(w.written)
 	clear(w.patched)
-	clear(w.awaited)
+	clear(w.refused)
 	clear(w.deleted)
 }
