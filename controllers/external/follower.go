@@ -137,8 +137,8 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 		return
 	}
 	f.failure = err
-	if apierrors.IsNotFound(err) && f.stale != nil {
-		return // the API server begins to serve a version a moment after the CRD says so
+	if f.stale != nil && (apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)) {
+		return // usually for a moment: the CRD has just been installed, or the API server has just started
 	}
 	f.stale = nil
 	f.publish(ctx, f.unreadable())

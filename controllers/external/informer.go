@@ -6,6 +6,7 @@ package external
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -39,7 +41,7 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 		cancel:     cancel,
 		reported:   make(chan error, 1),
 	}
-	resource := w.tracker.dynamic.Resource(resourceOf(w.kind, w.crdName, resolution)).Namespace(w.tracker.namespace)
+	resource := w.tracker.watches.Resource(resourceOf(w.kind, w.crdName, resolution)).Namespace(w.tracker.namespace)
 	inf.shared = toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := resource.List(ctx, options)
@@ -54,8 +56,11 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 				inf.report(ctx, err)
 				return events, err
 			}
+			if apierrors.IsTooManyRequests(err) {
+				inf.report(ctx, err)
+			}
 			if err != nil {
-				return nil, err // the reflector lists next, or tries again if nobody answered
+				return nil, err // the reflector tries the same again after a 429, or if nobody answers, and else lists
 			}
 			return newListingWatch(events, func() { inf.report(ctx, nil) }), nil
 		},
@@ -90,6 +95,28 @@ func (i *informer) report(ctx context.Context, err error) {
 	default:
 	}
 }
+
+// withoutRetries returns a config for informers: their requests fail when the API server asks to try again later, as it
+// also does for half a minute and more when it can't convert the objects of a kind. The reflector tries again by itself,
+// and less and less often; hidden in a request, nobody would learn of it.
+func withoutRetries(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(transport http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := transport.RoundTrip(request)
+			if response != nil {
+				response.Header.Del("Retry-After")
+			}
+			return response, err
+		})
+	})
+	return config
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // isAnswer is false for errors of the connection.
 func isAnswer(err error) bool {

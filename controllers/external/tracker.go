@@ -60,6 +60,7 @@ type Options struct {
 // Tracker reads, watches and writes provider objects. It is safe for concurrent use.
 type Tracker struct {
 	dynamic   dynamic.Interface
+	watches   dynamic.Interface
 	metadata  metadata.Interface
 	cache     cache.Cache
 	referrers Referrers
@@ -78,12 +79,17 @@ func NewTracker(options Options) (*Tracker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the client of provider objects: %w", err)
 	}
+	watches, err := dynamic.NewForConfig(withoutRetries(options.Config))
+	if err != nil {
+		return nil, fmt.Errorf("building the client of the informers: %w", err)
+	}
 	metadataClient, err := metadata.NewForConfig(options.Config)
 	if err != nil {
 		return nil, fmt.Errorf("building the metadata client of provider objects: %w", err)
 	}
 	return &Tracker{
 		dynamic:   dynamicClient,
+		watches:   watches,
 		metadata:  metadataClient,
 		cache:     options.Cache,
 		referrers: options.Referrers,
