@@ -14,14 +14,6 @@ import (
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
-const (
-	// quietTime is how long a manager must have done nothing before it counts as settled. A Machine that waits for longer
-	// with nothing else happening would be overlooked.
-	quietTime = 4 * time.Second
-	// quietInterval is how often is looked meanwhile. Each look costs the manager some milliseconds of CPU.
-	quietInterval = time.Second
-)
-
 // counters are what a manager has done up to a moment.
 type counters struct {
 	reconciles measure.Reconciles
@@ -31,7 +23,7 @@ type counters struct {
 }
 
 func (t *trial) counters(ctx context.Context) (counters, error) {
-	reconciles, err := t.scrape(ctx, t.subject.reconciles)
+	reconciles, err := t.manager.scrape(ctx, t.subject.reconciles)
 	if err != nil {
 		return counters{}, err
 	}
@@ -50,7 +42,7 @@ func (t *trial) observe(ctx context.Context, events int, do func(context.Context
 		return report.Activity{}, err
 	}
 	// Read last before and first after, so that our own questions are not in it.
-	usedBefore, err := measure.CPUTime(t.pid)
+	usedBefore, err := measure.CPUTime(t.manager.pid)
 	if err != nil {
 		return report.Activity{}, err
 	}
@@ -59,11 +51,11 @@ func (t *trial) observe(ctx context.Context, events int, do func(context.Context
 		return report.Activity{}, err
 	}
 	seconds := time.Since(begin).Seconds()
-	usedAfter, err := measure.CPUTime(t.pid)
+	usedAfter, err := measure.CPUTime(t.manager.pid)
 	if err != nil {
 		return report.Activity{}, err
 	}
-	if _, err := t.waitQuiet(ctx, quietInterval, quietTime); err != nil {
+	if _, err := t.manager.waitQuiet(ctx, quietInterval); err != nil {
 		return report.Activity{}, err
 	}
 	after, err := t.counters(ctx)

@@ -5,7 +5,7 @@ package main
 
 import (
 	"net/http"
-	"strings"
+	"path"
 
 	"k8s.io/client-go/rest"
 )
@@ -24,7 +24,11 @@ type clusterStatusReader struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (r clusterStatusReader) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method == http.MethodPatch && strings.Contains(request.URL.Path, "/clusters/") && strings.HasSuffix(request.URL.Path, "/status") {
+	matches, err := path.Match("/apis/cluster.x-k8s.io/*/namespaces/*/clusters/*/status", request.URL.Path)
+	if err != nil {
+		return nil, err
+	}
+	if matches && request.Method == http.MethodPatch {
 		if err := request.Body.Close(); err != nil {
 			return nil, err
 		}

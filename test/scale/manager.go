@@ -19,6 +19,11 @@ const (
 	readyTimeout = 2 * time.Minute
 	// readyInterval is how often a starting manager is asked whether it is ready.
 	readyInterval = 50 * time.Millisecond
+	// quietTime is how long a manager must have done nothing before it counts as settled. A Machine that waits for longer
+	// with nothing else happening would be overlooked.
+	quietTime = 4 * time.Second
+	// quietInterval is how often is looked meanwhile, if nothing depends on it.
+	quietInterval = time.Second
 )
 
 // manager is a running manager.
@@ -94,8 +99,9 @@ func (m *manager) footprint(ctx context.Context) (report.Footprint, error) {
 	return report.Footprint{HeapBytes: heap, ResidentBytes: resident.Now, PeakResidentBytes: resident.Peak}, nil
 }
 
-// waitQuiet returns when no worker has turned to a Machine for a while, with the moment of the last change that it saw.
-func (m *manager) waitQuiet(ctx context.Context, interval, quiet time.Duration) (last time.Time, err error) {
+// waitQuiet returns when no worker has turned to a Machine for quietTime, with the moment of the last change that it saw.
+// Each look costs the manager some milliseconds of CPU.
+func (m *manager) waitQuiet(ctx context.Context, interval time.Duration) (last time.Time, err error) {
 	last = time.Now()
 	var seen uint64
 	err = poll(ctx, interval, func(ctx context.Context) (bool, error) {
@@ -106,10 +112,10 @@ func (m *manager) waitQuiet(ctx context.Context, interval, quiet time.Duration) 
 		if turns.Time.Count != seen {
 			seen, last = turns.Time.Count, time.Now()
 		}
-		return time.Since(last) >= quiet, nil
+		return time.Since(last) >= quietTime, nil
 	})
 	if err != nil {
-		return last, fmt.Errorf("waiting until it has nothing to do for %s: %w", quiet, err)
+		return last, fmt.Errorf("waiting until it has nothing to do for %s: %w", quietTime, err)
 	}
 	return last, nil
 }

@@ -53,16 +53,12 @@ func paced(ctx context.Context, count int, perSecond float64, parallel int, do f
 	for i := range count {
 		if perSecond > 0 {
 			due := begin.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
-			if pause(working, time.Until(due)) != nil {
-				break
-			}
+			_ = pause(working, time.Until(due)) // whether it was cut short is asked below
 		}
-		group.Go(func() error {
-			if working.Err() != nil {
-				return nil // what ended it is known
-			}
-			return do(working, i)
-		})
+		if working.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(working, i) })
 	}
 	if err := group.Wait(); err != nil {
 		return err

@@ -100,8 +100,7 @@ func (p *process) stop() error {
 	}
 	p.cancel()
 	<-p.exited
-	var exit *exec.ExitError
-	if errors.As(p.err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signal() == syscall.SIGKILL {
 			return fmt.Errorf("it did not end within %s of SIGTERM and was killed; %s", stopTimeout, p.logTail())
 		}

@@ -27,7 +27,7 @@ func (t *trial) idle(ctx context.Context) error {
 		}
 		for i := range clusters.Items {
 			if provisioned := clusters.Items[i].Status.Initialization.InfrastructureProvisioned; provisioned == nil || !*provisioned {
-				return false, t.alive()
+				return false, t.manager.alive()
 			}
 		}
 		return true, nil
@@ -40,7 +40,7 @@ func (t *trial) idle(ctx context.Context) error {
 	if err := pause(ctx, connect); err != nil {
 		return err
 	}
-	footprint, err := t.footprint(ctx)
+	footprint, err := t.manager.footprint(ctx)
 	t.result.Idle = &footprint
 	return err
 }
@@ -59,14 +59,14 @@ func (t *trial) provision(ctx context.Context) error {
 		provisioning.CreatedSeconds = time.Since(begin).Seconds()
 		err = poll(ctx, stateInterval, func(context.Context) (bool, error) {
 			_, running := t.machines.counts()
-			return running == len(t.members), t.alive()
+			return running == len(t.members), t.manager.alive()
 		})
 		if err != nil {
 			_, running := t.machines.counts()
 			return fmt.Errorf("%w: %d of %d Machines were Running", err, running, len(t.members))
 		}
 		provisioning.RunningSeconds = t.lastRunning().Sub(begin).Seconds()
-		_, err = t.waitQuiet(ctx, quietInterval, quietTime)
+		_, err = t.manager.waitQuiet(ctx, quietInterval)
 		return err
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func (t *trial) deleteMachines(ctx context.Context) error {
 		}
 		err = poll(ctx, stateInterval, func(context.Context) (bool, error) {
 			present, _ := t.machines.counts()
-			return present == 0, t.alive()
+			return present == 0, t.manager.alive()
 		})
 		if err != nil {
 			present, _ := t.machines.counts()

@@ -28,33 +28,33 @@ func (t *trial) restart(ctx context.Context) error {
 	if err := t.startManager(ctx); err != nil {
 		return err
 	}
-	restart := report.Restart{ReadySeconds: time.Since(t.started).Seconds()}
+	restart := report.Restart{ReadySeconds: time.Since(t.manager.started).Seconds()}
 	all := uint64(len(t.members))
 	var reconciles measure.Reconciles
 	err = poll(ctx, restartInterval, func(ctx context.Context) (bool, error) {
-		reconciles, err = t.scrape(ctx, t.subject.reconciles)
+		reconciles, err = t.manager.scrape(ctx, t.subject.reconciles)
 		return reconciles.Time.Count >= all, err
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for %d reconciles, found %d: %w", all, reconciles.Time.Count, err)
 	}
-	restart.AllSeconds = time.Since(t.started).Seconds()
-	last, err := t.waitQuiet(ctx, restartInterval, quietTime)
+	restart.AllSeconds = time.Since(t.manager.started).Seconds()
+	last, err := t.manager.waitQuiet(ctx, restartInterval)
 	if err != nil {
 		return err
 	}
-	restart.QuietSeconds = last.Sub(t.started).Seconds()
-	used, err := measure.CPUTime(t.pid)
+	restart.QuietSeconds = last.Sub(t.manager.started).Seconds()
+	used, err := measure.CPUTime(t.manager.pid)
 	if err != nil {
 		return err
 	}
 	restart.CPUSeconds = used.Seconds()
-	resident, err := measure.ResidentMemory(t.pid)
+	resident, err := measure.ResidentMemory(t.manager.pid)
 	if err != nil {
 		return err
 	}
 	restart.PeakResidentBytes = resident.Peak
-	if reconciles, err = t.scrape(ctx, t.subject.reconciles); err != nil {
+	if reconciles, err = t.manager.scrape(ctx, t.subject.reconciles); err != nil {
 		return err
 	}
 	restart.Reconciles = report.Summarize(reconciles)

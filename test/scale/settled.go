@@ -20,7 +20,7 @@ func (t *trial) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	footprint, err := t.footprint(ctx)
+	footprint, err := t.manager.footprint(ctx)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (t *trial) addProviderObjects(ctx context.Context) error {
 	// Enough to stand out from what the heap varies by anyway, and no more than a small control plane takes.
 	const least, most = 200, 1000
 	count := min(max(least, len(t.members)), most)
-	before, err := t.footprint(ctx)
+	before, err := t.manager.footprint(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (t *trial) addProviderObjects(ctx context.Context) error {
 	if err := t.awaitProviderChange(ctx, t.members[0]); err != nil {
 		return err
 	}
-	if _, err := t.waitQuiet(ctx, quietInterval, quietTime); err != nil {
+	if _, err := t.manager.waitQuiet(ctx, quietInterval); err != nil {
 		return err
 	}
-	after, err := t.footprint(ctx)
+	after, err := t.manager.footprint(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (t *trial) addProviderObjects(ctx context.Context) error {
 	t.result.ProviderObject = &report.ObjectFootprint{
 		Objects: count, ObjectBytes: size, HeapBytes: float64(after.HeapBytes-before.HeapBytes) / float64(count),
 	}
-	_, err = t.waitQuiet(ctx, quietInterval, quietTime)
+	_, err = t.manager.waitQuiet(ctx, quietInterval)
 	return err
 }
 

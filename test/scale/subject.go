@@ -90,8 +90,7 @@ func (s subject) arguments(options options, kubeconfig string, p ports) []string
 // output returns what a command writes to standard output; its error holds what it writes to standard error.
 func output(command *exec.Cmd) (string, error) {
 	content, err := command.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // trial is the measurement of one manager.
 type trial struct {
 	*world
-	*manager
+	manager *manager
 	options options
 	subject subject
 	members []*member
@@ -53,16 +53,18 @@ var phases = []phase{
 // measureSubject measures a manager in a world of its own. After an error the result has what was measured before.
 func measureSubject(ctx context.Context, options options, subject subject) (_ report.Result, kubernetes string, err error) {
 	say("%s %s: starting a control plane", subject.name, subject.version)
-	t := &trial{options: options, subject: subject, result: report.Result{Manager: subject.name, Version: subject.version}}
-	t.world, err = startWorld(ctx, options, subject)
+	w, err := startWorld(ctx, options, subject)
+	t := &trial{
+		world: w, options: options, subject: subject, result: report.Result{Manager: subject.name, Version: subject.version},
+	}
 	defer func() {
 		if t.manager != nil {
 			err = errors.Join(err, t.manager.stop())
 		}
-		err = errors.Join(err, t.world.stop())
+		err = errors.Join(err, w.stop())
 	}()
 	if err != nil {
-		return t.result, "", err
+		return t.result, w.kubernetes, err
 	}
 	t.members = populate(t.clusters, options.Settings)
 	if err := t.startManager(ctx); err != nil {

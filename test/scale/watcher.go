@@ -31,7 +31,10 @@ func follow(ctx context.Context, config *rest.Config, kind client.Object, trim t
 	running, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- objects.Start(running) }()
-	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		_ = <-ended // the cache has no other error than that it was started twice
+	})
 
 	informer, err := objects.GetInformer(ctx, kind)
 	if err != nil {

@@ -51,7 +51,9 @@ func newHistogram(encoded *dto.Histogram) (Histogram, error) {
 			}
 			count += deltas[0]
 			deltas = deltas[1:]
-			h.buckets[index] = uint64(count)
+			if count > 0 {
+				h.buckets[index] = uint64(count)
+			}
 			index++
 		}
 	}
@@ -99,7 +101,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	if h.Count == 0 {
 		return 0
 	}
-	rank := q * float64(h.Count)
+	rank := max(1, math.Ceil(q*float64(h.Count)))
 	seen := float64(h.zero)
 	if rank <= seen {
 		return 0

@@ -42,7 +42,7 @@ func provisioningLines() []line {
 		{"writes per Machine, create → Running", "", new(6.0), of(func(s Settings, p *Provisioning) float64 {
 			return perMachine(s, writes(p.Requests).All)
 		})},
-		{"conflicts among these writes", "%", new(1.0), of(func(_ Settings, p *Provisioning) float64 {
+		{"conflicts among writes, create → Running", "%", new(1.0), of(func(_ Settings, p *Provisioning) float64 {
 			return percent(writes(p.Requests).Conflicts, writes(p.Requests).All)
 		})},
 		{"writes of Nodes per Machine, create → Running", "", nil, of(func(s Settings, p *Provisioning) float64 {
@@ -161,7 +161,7 @@ func deletionLines() []line {
 		{"delete → all gone", "s", nil, of(func(_ Settings, p *Deletion) float64 { return p.GoneSeconds })},
 		{"reconciles per Machine deletion", "", nil, of(func(s Settings, p *Deletion) float64 { return perMachine(s, p.Reconciles.Count) })},
 		{"writes per Machine deletion", "", new(6.0), of(func(s Settings, p *Deletion) float64 { return perMachine(s, writes(p.Requests).All) })},
-		{"conflicts among these writes", "%", nil, of(func(_ Settings, p *Deletion) float64 {
+		{"conflicts among writes, deletion", "%", nil, of(func(_ Settings, p *Deletion) float64 {
 			return percent(writes(p.Requests).Conflicts, writes(p.Requests).All)
 		})},
 		{"writes of Nodes per Machine deletion", "", nil, of(func(s Settings, p *Deletion) float64 {

@@ -138,7 +138,7 @@ type ObjectFootprint struct {
 // Latency is from an event to the change that it causes.
 type Latency struct {
 	Samples int `json:"samples"`
-	// Lost are the events after which no change was seen in time.
+	// Lost are the events after which no change was seen in time; they count as if it had come at the last moment.
 	Lost       int     `json:"lost,omitempty"`
 	P50Seconds float64 `json:"p50Seconds"`
 	P99Seconds float64 `json:"p99Seconds"`
