@@ -8,7 +8,12 @@ MAKEFLAGS += --no-builtin-rules
 
 # MACHINES is how many Machines `make run` creates.
 MACHINES ?= 10
-# ARGS is passed on to the program by run and run-manager, and to `go test` by test.
+# N is how many Machines `make bench` creates, PAYLOAD how many bytes of content each of their provider objects has.
+N ?= 1000
+PAYLOAD ?= 20000
+# PEER says whether `make bench` measures Cluster API's core manager as well.
+PEER ?= true
+# ARGS is passed on to the program by run, run-manager and bench, and to `go test` by test.
 ARGS ?=
 # VERSION is what bin/manager reports.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -17,7 +22,7 @@ KUBECTL ?= $(shell command -v kubectl || echo '"$$(go -C hack/controlplane run .
 
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint
 # Folders with a go.mod whose code we lint and test. hack/tools has none.
-MODULES := . hack/controlplane test/peers
+MODULES := . hack/controlplane test/peers test/scale
 
 ##@ General
 
@@ -71,6 +76,12 @@ control-plane: ## Build or find etcd, kube-apiserver and kube-controller-manager
 .PHONY: run
 run: ## Start a control plane, the manager and simulated providers, and watch MACHINES=10 become Running.
 	@KUBEBUILDER_ASSETS=$$(go -C hack/controlplane run ./ensure) go run ./test/demo --machines=$(MACHINES) $(ARGS)
+
+.PHONY: bench
+bench: build ## Measure the manager with N=1000 Machines, and Cluster API's beside it unless PEER=false. PAYLOAD=20000 bytes.
+	@KUBEBUILDER_ASSETS=$$(go -C hack/controlplane run ./ensure -components=etcd,kube-apiserver) \
+	  go -C test/scale run . --machines=$(N) --payload=$(PAYLOAD) --peer=$(PEER) \
+	  --json=$(CURDIR)/bin/bench/machines-$(N)-payload-$(PAYLOAD).json $(ARGS)
 
 .PHONY: run-manager
 run-manager: need-kubeconfig ## Run the manager here, against the cluster of KUBECONFIG.
