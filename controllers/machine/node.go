@@ -35,6 +35,9 @@ func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
 	node, err := connection.NodeByProviderID(ctx, s.machine.Spec.ProviderID)
 	if err != nil {
 		s.node.err = err
+		if errors.Is(err, workload.ErrSeveralNodes) {
+			return nil // trying again would find the same
+		}
 		return err
 	}
 	s.node.node = node

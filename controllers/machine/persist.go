@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -162,12 +163,24 @@ func mergeFrom(base *clusterv1.Machine, lock bool) client.Patch {
 	return client.MergeFrom(base)
 }
 
+// maxNote is the number of bytes that the API server accepts as the note of an event.
+const maxNote = 1024
+
+// shorten cuts a note that the API server would refuse. A character that is cut in two is left out.
+func shorten(note string) string {
+	if len(note) <= maxNote {
+		return note
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(note[:maxNote-len(ellipsis)], "") + ellipsis
+}
+
 func (r *Reconciler) sendEvents(s *scope) {
 	for _, e := range s.events {
 		eventType := corev1.EventTypeNormal
 		if e.warning {
 			eventType = corev1.EventTypeWarning
 		}
-		r.Recorder.Eventf(s.machine, nil, eventType, e.reason, e.action, "%s", e.note)
+		r.Recorder.Eventf(s.machine, nil, eventType, e.reason, e.action, "%s", shorten(e.note))
 	}
 }
