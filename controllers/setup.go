@@ -131,7 +131,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	reconciler := &machine.Reconciler{
-		Client:                      mgr.GetClient(),
+		Client:                      watchcache.Guard(mgr.GetClient()),
 		External:                    tracker,
 		Workload:                    clusters,
 		Recorder:                    mgr.GetEventRecorder("machine-controller"),

@@ -8,6 +8,6 @@
 // heartbeats of its conditions. Provider objects are pruned to the fields of the provider contract by the package
 // external. Secrets are never cached.
 //
-// A trimmed object must not be written back with Update. Transforms run before the store is changed, are idempotent and
-// also see objects that were deleted while a watch was broken.
+// A trimmed object must not be written back; Guard makes a client that refuses it. Transforms run before the store is
+// changed, are idempotent and also see objects that were deleted while a watch was broken.
 package watchcache
