@@ -5,7 +5,10 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,8 +20,11 @@ type Connection struct {
 	client client.Client
 }
 
+// ErrSeveralNodes says that nobody can tell which of several Nodes is the Machine's. It ends with an event of one of them.
+var ErrSeveralNodes = errors.New("unexpectedly found more than one Node")
+
 // NodeByProviderID returns the Node with exactly this spec.providerID from the cache, nil if there is none. More than
-// one Node is an error, because nobody can tell which of them is the Machine's.
+// one is an error that wraps ErrSeveralNodes.
 func (c *Connection) NodeByProviderID(ctx context.Context, providerID string) (*corev1.Node, error) {
 	nodes := &corev1.NodeList{}
 	if err := c.client.List(ctx, nodes, client.MatchingFields{providerIDIndex: providerID}); err != nil {
@@ -30,8 +36,10 @@ func (c *Connection) NodeByProviderID(ctx context.Context, providerID string) (*
 	case 1:
 		return &nodes.Items[0], nil
 	default:
-		return nil, fmt.Errorf("unexpectedly found more than one Node matching the providerID %s: %s and %s; delete the one that does not belong to the Machine",
-			providerID, nodes.Items[0].Name, nodes.Items[1].Name)
+		// The cache returns them in any order, and the text must not change as long as they are the same.
+		slices.SortFunc(nodes.Items, func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+		return nil, fmt.Errorf("%w matching the providerID %s: %s and %s; delete the one that does not belong to the Machine",
+			ErrSeveralNodes, providerID, nodes.Items[0].Name, nodes.Items[1].Name)
 	}
 }
 
