@@ -49,6 +49,8 @@ type demo struct {
 	simulator   *simulator.Simulator
 	manager     *manager
 	machines    *machines
+	// created gets the result of the creation of all objects.
+	created chan error
 
 	// cleanups are run in reverse order.
 	cleanups []func() error
@@ -152,7 +154,8 @@ func (d *demo) startEnvironment(ctx context.Context) error {
 func writeSimulatorCRDs(path string) error {
 	var documents []byte
 	for _, crd := range []any{
-		simulator.InfraMachineCRD(simulator.CRDOptions{}), simulator.BootstrapConfigCRD(simulator.CRDOptions{}),
+		simulator.InfraMachineCRD(simulator.CRDOptions{OneVersion: true}),
+		simulator.BootstrapConfigCRD(simulator.CRDOptions{OneVersion: true}),
 	} {
 		document, err := yaml.Marshal(crd)
 		if err != nil {
@@ -195,19 +198,34 @@ func (d *demo) watchMachines(ctx context.Context) (err error) {
 	return nil
 }
 
-// createMachines creates those of config/samples, or as many others as were asked for.
+// createMachines begins to create those of config/samples, or as many others as were asked for.
 func (d *demo) createMachines(ctx context.Context) error {
+	var objects []client.Object
+	// One after another, samples come up in the order of their files.
+	parallel := 1
 	if d.options.machines == sampleMachines {
 		d.screen.step("Creating what is in config/samples")
-		objects, err := readSamples(filepath.Join(d.root, "config", "samples"))
-		if err != nil {
+		var err error
+		if objects, err = readSamples(filepath.Join(d.root, "config", "samples")); err != nil {
 			return err
 		}
-		return simulator.Create(ctx, d.client, 1, objects...)
+	} else {
+		d.screen.step(fmt.Sprintf("Creating %d Machines", d.options.machines))
+		objects, parallel = generate(d.options.machines), 8
 	}
-	d.screen.step(fmt.Sprintf("Creating %d Machines", d.options.machines))
-	const parallel = 8
-	return simulator.Create(ctx, d.client, parallel, generate(d.options.machines)...)
+	ctx, cancel := context.WithCancel(ctx)
+	d.created = make(chan error, 1)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.created <- simulator.Create(ctx, d.client, parallel, objects...)
+	}()
+	d.later(func() error {
+		cancel()
+		<-ended
+		return nil
+	})
+	return nil
 }
 
 func (d *demo) guide() {

@@ -61,6 +61,10 @@ func (d *demo) follow(ctx context.Context, done func([]row) bool) error {
 			if done(rows) {
 				return nil
 			}
+		case err := <-d.created:
+			if err != nil {
+				return err
+			}
 		case <-d.manager.exited:
 			return d.manager.failure()
 		case <-ctx.Done():

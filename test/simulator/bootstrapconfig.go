@@ -30,6 +30,7 @@ var bootstrapConfigs = role{
 		failureReason:        facadetest.SetBootstrapConfigFailureReason,
 		failureMessage:       facadetest.SetBootstrapConfigFailureMessage,
 	},
+	payloadItem: file,
 	reference: func(machine *clusterv1.Machine) clusterv1.ContractVersionedObjectReference {
 		return machine.Spec.Bootstrap.ConfigRef
 	},

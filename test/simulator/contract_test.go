@@ -71,13 +71,18 @@ var _ = Describe("Contract versions", func() {
 			map[string]string{"cluster.x-k8s.io/v1beta1": "v1alpha1", "cluster.x-k8s.io/v1beta2": "v1beta1"}),
 		Entry("one", simulator.CRDOptions{Contracts: []contract.Version{contract.V1Beta1}},
 			map[string]string{"cluster.x-k8s.io/v1beta1": "v1alpha1"}),
+		Entry("both with one API version", simulator.CRDOptions{OneVersion: true},
+			map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta1"}),
 		Entry("none", simulator.CRDOptions{Contracts: []contract.Version{}}, map[string]string{}),
 	)
 
-	It("are kept by the CRDs", func() {
-		Expect(facade.CheckInfraMachineCRD(untyped(simulator.InfraMachineCRD(simulator.CRDOptions{})))).To(BeEmpty())
-		Expect(facade.CheckBootstrapConfigCRD(untyped(simulator.BootstrapConfigCRD(simulator.CRDOptions{})))).To(BeEmpty())
-	})
+	DescribeTable("are kept by the CRDs", func(opts simulator.CRDOptions) {
+		Expect(facade.CheckInfraMachineCRD(untyped(simulator.InfraMachineCRD(opts)))).To(BeEmpty())
+		Expect(facade.CheckBootstrapConfigCRD(untyped(simulator.BootstrapConfigCRD(opts)))).To(BeEmpty())
+	},
+		Entry("by default", simulator.CRDOptions{}),
+		Entry("with one API version", simulator.CRDOptions{OneVersion: true}),
+	)
 })
 
 var _ = Describe("Faults", func() {

@@ -43,6 +43,9 @@ type CRDOptions struct {
 	// AnyContent turns validation of spec and status off, so that objects can break the contract. The faults that put a
 	// value of the wrong type into an object need it.
 	AnyContent bool
+	// OneVersion leaves the old API version out; the new one is declared for all contracts. An API server keeps a watch
+	// cache for each version of a kind, so this halves what many objects cost it.
+	OneVersion bool
 }
 
 // InfraMachineCRD returns the definition of a kind that follows the contract of InfraMachine.
@@ -141,33 +144,40 @@ func definition(opts CRDOptions, spec, status map[string]apiextensionsv1.JSONSch
 		}
 	}
 	name := contract.CRDName(opts.GroupKind.Group, opts.GroupKind.Kind)
+	versions := []apiextensionsv1.CustomResourceDefinitionVersion{version(NewAPIVersion, true)}
+	if !opts.OneVersion {
+		versions = append(versions, version(OldAPIVersion, false))
+	}
 	plural, _, _ := strings.Cut(name, ".")
 	return &apiextensionsv1.CustomResourceDefinition{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition",
 		},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: contractLabels(opts.Contracts)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: contractLabels(opts)},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: opts.GroupKind.Group,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{
 				Kind: opts.GroupKind.Kind, ListKind: opts.GroupKind.Kind + "List",
 				Plural: plural, Singular: strings.ToLower(opts.GroupKind.Kind), Categories: []string{"cluster-api"},
 			},
-			Scope: apiextensionsv1.NamespaceScoped,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
-				version(OldAPIVersion, false), version(NewAPIVersion, true),
-			},
+			Scope:    apiextensionsv1.NamespaceScoped,
+			Versions: versions,
 		},
 	}
 }
 
-func contractLabels(contracts []contract.Version) map[string]string {
+func contractLabels(opts CRDOptions) map[string]string {
+	contracts := opts.Contracts
 	if contracts == nil {
 		contracts = contract.Versions()
 	}
 	labels := map[string]string{}
 	for _, version := range contracts {
-		labels[contract.LabelPrefix+string(version)] = apiVersionOf[version]
+		apiVersion := apiVersionOf[version]
+		if opts.OneVersion {
+			apiVersion = NewAPIVersion
+		}
+		labels[contract.LabelPrefix+string(version)] = apiVersion
 	}
 	return labels
 }

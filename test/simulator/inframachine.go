@@ -26,6 +26,7 @@ var infraMachines = role{
 		failureReason:        facadetest.SetInfraMachineFailureReason,
 		failureMessage:       facadetest.SetInfraMachineFailureMessage,
 	},
+	payloadItem: device,
 	reference: func(machine *clusterv1.Machine) clusterv1.ContractVersionedObjectReference {
 		return machine.Spec.InfrastructureRef
 	},

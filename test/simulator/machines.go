@@ -50,14 +50,14 @@ func Machines(cluster *clusterv1.Cluster, controlPlane, workers int, shape Shape
 	if shape.Prefix == "" {
 		shape.Prefix = cluster.Name
 	}
-	content := payload(shape.PayloadSize)
+	devices, files := payload(shape.PayloadSize, device), payload(shape.PayloadSize, file)
 	objects := make([]client.Object, 0, 3*(controlPlane+workers))
 	add := func(machine builder.MachineBuilder) {
 		built := machine.WithClusterName(cluster.Name).WithVersion(workload.KubernetesVersion).Build()
 		built.Spec.InfrastructureRef.Kind, built.Spec.InfrastructureRef.APIGroup = shape.InfraMachine.Kind, shape.InfraMachine.Group
 		built.Spec.Bootstrap.ConfigRef.Kind, built.Spec.Bootstrap.ConfigRef.APIGroup = shape.BootstrapConfig.Kind, shape.BootstrapConfig.Group
 		objects = append(objects,
-			shape.object(shape.BootstrapConfig, built, content), shape.object(shape.InfraMachine, built, content), built)
+			shape.object(shape.BootstrapConfig, built, files), shape.object(shape.InfraMachine, built, devices), built)
 	}
 	for i := range controlPlane {
 		add(builder.Machine(cluster.Namespace, fmt.Sprintf("%s-control-plane-%d", shape.Prefix, i)).WithControlPlane())

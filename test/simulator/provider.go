@@ -25,8 +25,10 @@ import (
 type provider struct {
 	*Simulator
 	role
-	kind     schema.GroupKind
-	memories memories
+	kind schema.GroupKind
+	// statusPayload is what every provisioned object gets; nil for none.
+	statusPayload []any
+	memories      memories
 }
 
 // role is what differs between InfraMachines and BootstrapConfigs.
@@ -34,6 +36,8 @@ type role struct {
 	name      string
 	finalizer string
 	fields    contractFields
+	// payloadItem is what objects of this role are full of.
+	payloadItem func(index int) map[string]any
 	// reference is how a Machine names its object of this role.
 	reference func(machine *clusterv1.Machine) clusterv1.ContractVersionedObjectReference
 	// advance finds out how far the object is, and takes it as far as it can go now.

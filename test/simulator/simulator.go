@@ -37,11 +37,8 @@ type Simulator struct {
 	client   client.Client
 	workload *workload.Server
 	clusters *clusters
-	// statusPayload is what every provisioned object gets; nil for none.
-	statusPayload []any
-
-	cancel  context.CancelFunc
-	stopped func() error
+	cancel   context.CancelFunc
+	stopped  func() error
 }
 
 // Start starts a simulator and returns when it is at work. The context bounds the start only; end the simulator by Stop.
@@ -59,9 +56,7 @@ func Start(ctx context.Context, config *rest.Config, opts Options) (*Simulator, 
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := &Simulator{
-		options: opts, manager: mgr, client: mgr.GetClient(), workload: server, statusPayload: payload(opts.PayloadSize),
-	}
+	s := &Simulator{options: opts, manager: mgr, client: mgr.GetClient(), workload: server}
 	s.clusters = &clusters{
 		Simulator: s,
 		memories:  map[types.NamespacedName]*clusterMemory{},

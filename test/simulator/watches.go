@@ -35,7 +35,9 @@ func (s *Simulator) provide(ctx context.Context, kind schema.GroupKind, role rol
 	if _, err := s.manager.GetRESTMapper().RESTMapping(kind, NewAPIVersion); err != nil {
 		return fmt.Errorf("provide %s at %s: is its CRD installed? %w", kind, NewAPIVersion, err)
 	}
-	p := &provider{Simulator: s, role: role, kind: kind}
+	p := &provider{
+		Simulator: s, role: role, kind: kind, statusPayload: payload(s.options.PayloadSize, role.payloadItem),
+	}
 	object := p.empty(types.NamespacedName{})
 	if err := s.manager.GetFieldIndexer().IndexField(ctx, object, indexClusterName, func(obj client.Object) []string {
 		return []string{obj.GetLabels()[clusterv1.ClusterNameLabel]}
