@@ -20,6 +20,13 @@ import (
 // long a first list may take before that is called a problem.
 const staleAfter = 10 * time.Second
 
+// quickRetry and quickRetries are how a first list is tried again that fails as it does for a moment after a version has
+// begun to be served: client-go's reflector would take its time.
+const (
+	quickRetry   = 250 * time.Millisecond
+	quickRetries = 20
+)
+
 // errNoAnswer is the failure of a list that takes too long.
 var errNoAnswer = errors.New("the API server has not answered yet")
 
@@ -30,6 +37,9 @@ type follower struct {
 	next *informer
 	// nextFailed is true if next could not list so far.
 	nextFailed bool
+	// retry fires when next shall be started again; nil if it shall not, or was too often.
+	retry   <-chan time.Time
+	retries int
 	// failure is why the serving informer, or the first one, can't list and watch at the moment, as far as is known; nil
 	// if it can.
 	failure error
@@ -56,6 +66,10 @@ func (w *kindWatch) follow(ctx context.Context) {
 			f.swap(ctx)
 		case err := <-f.next.reports():
 			f.nextReported(ctx, err)
+		case <-f.retry:
+			next := f.next
+			f.dropNext()
+			f.next = f.startInformer(ctx, next.crdUID, next.resolution)
 		case err := <-w.state.Load().serving.reports():
 			f.servingReported(ctx, err)
 		case <-f.stale:
@@ -110,7 +124,7 @@ func (f *follower) replace(ctx context.Context, crdUID types.UID, resolution con
 		f.stop(ctx, f.pending()) // deleted and installed again: what the old informer knows is gone
 	}
 	log.FromContext(ctx).V(1).Info("Starting informer", "apiVersion", resolution.APIVersion, "contractVersion", resolution.ContractVersion)
-	f.next = f.startInformer(ctx, crdUID, resolution)
+	f.next, f.retries = f.startInformer(ctx, crdUID, resolution), 0
 	if f.state.Load().serving == nil {
 		f.failure, f.stale = errNoAnswer, time.After(staleAfter)
 	}
@@ -121,7 +135,8 @@ func (f *follower) swap(ctx context.Context) {
 	before := f.state.Load().serving
 	f.state.Store(&kindState{serving: f.next, resolution: f.next.resolution})
 	log.FromContext(ctx).Info("Informer has synced", "apiVersion", f.next.resolution.APIVersion, "contractVersion", f.next.resolution.ContractVersion)
-	f.next, f.nextFailed, f.failure, f.stale = nil, false, nil, nil
+	f.next, f.nextFailed, f.retry = nil, false, nil
+	f.failure, f.stale = nil, nil
 	f.wakeAll(ctx)
 	before.end()
 }
@@ -131,14 +146,19 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
+	passing := apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)
+	if passing && f.retries < quickRetries {
+		f.retry = time.After(quickRetry)
+		f.retries++
+	}
 	if f.state.Load().serving != nil {
 		// The answers of the informer that still serves are better than none.
 		log.FromContext(ctx).V(1).Info("Informer of the next API version has not synced", "apiVersion", f.next.resolution.APIVersion, "err", err.Error())
 		return
 	}
 	f.failure = err
-	if f.stale != nil && (apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)) {
-		return // usually for a moment: the CRD has just been installed, or the API server has just started
+	if passing && f.stale != nil {
+		return // the CRD has just been installed, or the API server has just started
 	}
 	f.stale = nil
 	f.publish(ctx, f.unreadable())
@@ -204,7 +224,7 @@ func (f *follower) stop(ctx context.Context, problem *KindError) {
 
 func (f *follower) dropNext() {
 	f.next.end()
-	f.next, f.nextFailed = nil, false
+	f.next, f.nextFailed, f.retry = nil, false, nil
 }
 
 func (f *follower) wakeAll(ctx context.Context) {
