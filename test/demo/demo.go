@@ -169,6 +169,7 @@ func writeSimulatorCRDs(path string) error {
 func (d *demo) startSimulator(ctx context.Context) (err error) {
 	d.screen.step("Starting the simulated providers and workload clusters")
 	opts := pace
+	opts.PayloadSize = payloadSize
 	// Nobody reads what each of many objects waits for.
 	opts.Quiet = d.options.machines != sampleMachines
 	d.simulator, err = simulator.Start(ctx, d.environment.Config, opts)

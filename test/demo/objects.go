@@ -74,6 +74,10 @@ func decode(content []byte) ([]client.Object, error) {
 	}
 }
 
+// payloadSize of generated provider objects, in bytes of JSON, for spec and status each; with it they are as large as those
+// of common providers.
+const payloadSize = 2000
+
 // clusterSize is how many generated Machines share a Cluster, and controlPlaneSize how many of them are its control plane.
 const (
 	clusterSize      = 100
@@ -89,7 +93,7 @@ func generate(machines int) []client.Object {
 		controlPlane := min(size, controlPlaneSize)
 		cluster := builder.Cluster(namespace, fmt.Sprintf("demo-%d", i)).Build()
 		objects = append(objects, cluster)
-		objects = append(objects, simulator.Machines(cluster, controlPlane, size-controlPlane, simulator.Shape{})...)
+		objects = append(objects, simulator.Machines(cluster, controlPlane, size-controlPlane, simulator.Shape{PayloadSize: payloadSize})...)
 	}
 	return objects
 }
