@@ -16,9 +16,9 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
+var name = metav1.ObjectMeta{Namespace: "ns", Name: "n"}
+
 var _ = Describe("A guarded client", func() {
-	name := metav1.ObjectMeta{Namespace: "ns", Name: "n"}
-	machine := &clusterv1.Machine{ObjectMeta: name}
 	var patch client.Patch
 
 	DescribeTable("refuses to write what a cache has trimmed",
@@ -42,6 +42,7 @@ var _ = Describe("A guarded client", func() {
 	It("refuses to update a Machine, and patches it", func(ctx SpecContext) {
 		sent := &sent{}
 		c := Guard(sent)
+		machine := &clusterv1.Machine{ObjectMeta: name}
 		Expect(c.Update(ctx, machine)).NotTo(Succeed())
 		Expect(c.Status().Update(ctx, machine)).NotTo(Succeed())
 		Expect(sent.writes).To(BeEmpty())

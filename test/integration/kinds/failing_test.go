@@ -44,7 +44,7 @@ var _ = It("Machines of a kind that the API server can't convert say so and hold
 	broken.install(labelled(oldContract, oldAPI))
 	other.install()
 	broken.create(ctx, p.namespace, "stored-at-the-new-version", object{"spec": object{}})
-	url := "https://" + unusedAddress() + "/convert"
+	url := "https://" + unusedAddress(ctx) + "/convert"
 	broken.update(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
@@ -166,9 +166,9 @@ func (p *place) expectRecovered(ctx context.Context, of kind, names []string) {
 }
 
 // unusedAddress returns a local address where nobody listens.
-func unusedAddress() string {
+func unusedAddress(ctx context.Context) string {
 	GinkgoHelper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(listener.Close()).To(Succeed())
 	return listener.Addr().String()

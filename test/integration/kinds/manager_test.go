@@ -41,12 +41,12 @@ func managerOptions(namespace string) controllers.Options {
 }
 
 // startManager runs a manager for one namespace, with the administrator's access, until the end of the spec.
-func startManager(namespace string) ctrl.Manager {
+func startManager(namespace string) {
 	GinkgoHelper()
-	return startManagerWith(env.Config, managerOptions(namespace))
+	startManagerWith(env.Config, managerOptions(namespace))
 }
 
-func startManagerWith(cfg *rest.Config, options controllers.Options) ctrl.Manager {
+func startManagerWith(cfg *rest.Config, options controllers.Options) {
 	GinkgoHelper()
 	mgr, err := controllers.NewManager(cfg, options)
 	Expect(err).NotTo(HaveOccurred())
@@ -60,7 +60,6 @@ func startManagerWith(cfg *rest.Config, options controllers.Options) ctrl.Manage
 		Eventually(done).Should(Receive(BeNil()))
 	})
 	<-mgr.Elected()
-	return mgr
 }
 
 // oneOfMany is a manager of a process that has had others: their controllers had the same name.
