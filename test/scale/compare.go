@@ -24,7 +24,14 @@ func compare(ctx context.Context, options options) (_ *report.Report, err error)
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for temporary files: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	release, err := guard(`rm -rf -- "$1"`, scratch)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(scratch))
+	}
+	defer func() {
+		err = errors.Join(err, os.RemoveAll(scratch))
+		release()
+	}()
 	if options.logs == "" {
 		options.logs = filepath.Join(scratch, "logs")
 	}

@@ -49,8 +49,12 @@ func startManager(ctx context.Context, options options, subject subject, kubecon
 	m := &manager{process: process, subject: subject, ports: p}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := poll(ctx, readyInterval, func(ctx context.Context) (bool, error) { return m.ready(ctx), m.alive() }); err != nil {
-		return nil, errors.Join(fmt.Errorf("waiting until it is ready: %w; %s", err, m.logTail()), m.stop())
+	err = poll(ctx, readyInterval, func(ctx context.Context) (bool, error) { return m.ready(ctx), m.alive() })
+	if err != nil && m.alive() == nil {
+		err = errors.Join(fmt.Errorf("%w; %s", err, m.logTail()), m.stop())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("waiting until it is ready: %w", err)
 	}
 	return m, nil
 }
@@ -66,16 +70,6 @@ func (m *manager) ready(ctx context.Context) bool {
 	}
 	_ = response.Body.Close() // only the status matters
 	return response.StatusCode == http.StatusOK
-}
-
-// alive returns an error if the process has ended.
-func (m *manager) alive() error {
-	select {
-	case <-m.exited:
-		return m.unexpectedEnd()
-	default:
-		return nil
-	}
 }
 
 func (m *manager) scrape(ctx context.Context, metrics measure.ReconcileMetrics) (measure.Reconciles, error) {

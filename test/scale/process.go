@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ import (
 
 // stopTimeout bounds the graceful end of a manager.
 const stopTimeout = 30 * time.Second
+
+// errExitZero is how a program ends that has no error to report.
+var errExitZero = errors.New("exit status 0")
 
 // process is a program that runs beside us.
 type process struct {
@@ -52,12 +56,12 @@ func startProcess(ctx context.Context, log, binary string, arguments ...string) 
 		return nil, fmt.Errorf("starting %s: %w", filepath.Base(binary), err)
 	}
 	p := &process{pid: command.Process.Pid, started: started, log: log, cancel: cancel, exited: make(chan struct{})}
-	release, err := guard(p.pid)
+	release, err := guard(`kill -s KILL -- "-$1"`, strconv.Itoa(p.pid))
 	if err != nil {
 		cancel()
 	}
 	go func() {
-		p.err = command.Wait()
+		p.err = cmp.Or(command.Wait(), errExitZero)
 		if release != nil {
 			release()
 		}
@@ -70,21 +74,22 @@ func startProcess(ctx context.Context, log, binary string, arguments ...string) 
 	return p, nil
 }
 
-// guard kills the process group pid if we die without a chance to do so: a shell waits for the end of a pipe whose other
-// end only we hold. Call release when the process has ended.
-func guard(pid int) (release func(), err error) {
-	const script = `cat >/dev/null; kill -s KILL -- "-$1"`
-	shell := exec.Command("/bin/sh", "-c", script, "guard", strconv.Itoa(pid)) //nolint:noctx // it has to outlive us
+// guard runs a shell command, with its arguments as $1 and so on, if we die without a chance to do what it does: a shell
+// waits for the end of a pipe whose other end only we hold. Call release when there is nothing left to do.
+func guard(command string, arguments ...string) (release func(), err error) {
+	arguments = append([]string{"-c", "cat >/dev/null; " + command, "guard"}, arguments...)
+	shell := exec.Command("/bin/sh", arguments...) //nolint:noctx // it has to outlive us
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	shell.Dir = "/"
 	pipe, err := shell.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("making a pipe: %w", err)
+		return nil, fmt.Errorf("making the pipe of a guard: %w", err)
 	}
 	if err := shell.Start(); err != nil {
-		return nil, fmt.Errorf("starting the guard of process %d: %w", pid, err)
+		return nil, fmt.Errorf("starting a guard: %w", err)
 	}
 	return func() {
-		// Before the pipe is closed: the number may be that of another process by now.
+		// Before the pipe is closed: a process id may be that of another process by now.
 		_ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL)
 		_ = pipe.Close()
 		_ = shell.Wait()
@@ -95,7 +100,7 @@ func guard(pid int) (release func(), err error) {
 func (p *process) stop() error {
 	select {
 	case <-p.exited:
-		return p.unexpectedEnd()
+		return fmt.Errorf("it had ended by itself: %w", p.err)
 	default:
 	}
 	p.cancel()
@@ -108,9 +113,14 @@ func (p *process) stop() error {
 	return nil
 }
 
-// unexpectedEnd describes the end of a process that nobody has asked to end.
-func (p *process) unexpectedEnd() error {
-	return fmt.Errorf("it ended by itself (%w); %s", p.err, p.logTail())
+// alive returns an error, with the end of the log, if the process has ended.
+func (p *process) alive() error {
+	select {
+	case <-p.exited:
+		return fmt.Errorf("it ended by itself (%w); %s", p.err, p.logTail())
+	default:
+		return nil
+	}
 }
 
 // logTail returns the end of the log, for an error.

@@ -59,7 +59,8 @@ func TestUnexpectedEndShowsTheLog(t *testing.T) {
 	p, err := startProcess(t.Context(), logFile(t), "/bin/sh", "-c", "echo oh dear; exit 3")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Eventually(p.exited, "10s").Should(BeClosed())
-	g.Expect(p.stop()).To(MatchError(And(ContainSubstring("exit status 3"), ContainSubstring("oh dear"))))
+	g.Expect(p.alive()).To(MatchError(And(ContainSubstring("exit status 3"), ContainSubstring("oh dear"))))
+	g.Expect(p.stop()).To(MatchError(ContainSubstring("exit status 3")))
 }
 
 func TestNothingIsLeftOfAKilledHarness(t *testing.T) {

@@ -29,11 +29,14 @@ func follow(ctx context.Context, config *rest.Config, kind client.Object, trim t
 		return nil, err
 	}
 	running, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- objects.Start(running) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = objects.Start(running) // it has no other error than that it was started twice
+	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		_ = <-ended // the cache has no other error than that it was started twice
+		<-ended
 	})
 
 	informer, err := objects.GetInformer(ctx, kind)

@@ -34,10 +34,12 @@ func TestScrapeReconcilesOfOneController(t *testing.T) {
 	total.WithLabelValues("machine", "success").Add(5)
 	total.WithLabelValues("machine", "error").Add(2)
 	total.WithLabelValues("cluster", "error").Add(40)
+	total.WithLabelValues("zone", "error").Add(50)
 	for range 7 {
 		took.WithLabelValues("machine").Observe(0.002)
 	}
 	took.WithLabelValues("cluster").Observe(9)
+	took.WithLabelValues("zone").Observe(9)
 
 	found, err := ScrapeReconciles(t.Context(), url, names)
 	g.Expect(err).NotTo(HaveOccurred())

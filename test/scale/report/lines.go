@@ -48,8 +48,8 @@ func provisioningLines() []line {
 		{"writes of Nodes per Machine, create → Running", "", nil, of(func(s Settings, p *Provisioning) float64 {
 			return perMachine(s, writes(p.WorkloadRequests).All)
 		})},
-		{"reads of provider objects per Machine", "", new(0.0), of(func(s Settings, p *Provisioning) float64 {
-			return perMachine(s, p.Requests.Where(func(verb, resource string) bool { return verb == "get" && isProviderKind(resource) }).Total().All)
+		{"reads of provider objects per Machine, create → Running", "", new(0.0), of(func(s Settings, p *Provisioning) float64 {
+			return perMachine(s, providerReads(p.Requests).All)
 		})},
 		{"CPU of the manager per Machine, create → Running", "ms", nil, of(func(s Settings, p *Provisioning) float64 {
 			return milli(p.CPUSeconds) / float64(s.Machines)
@@ -164,6 +164,9 @@ func deletionLines() []line {
 		{"conflicts among writes, deletion", "%", nil, of(func(_ Settings, p *Deletion) float64 {
 			return percent(writes(p.Requests).Conflicts, writes(p.Requests).All)
 		})},
+		{"reads of provider objects per Machine deletion", "", nil, of(func(s Settings, p *Deletion) float64 {
+			return perMachine(s, providerReads(p.Requests).All)
+		})},
 		{"writes of Nodes per Machine deletion", "", nil, of(func(s Settings, p *Deletion) float64 {
 			return perMachine(s, writes(p.WorkloadRequests).All)
 		})},
@@ -192,17 +195,19 @@ func requests(counts measure.Requests) measure.Responses {
 	return counts.Where(func(verb, _ string) bool { return verb != "watch" }).Total()
 }
 
+// providerReads are the reads of single provider objects.
+func providerReads(counts measure.Requests) measure.Responses {
+	return counts.Where(func(verb, resource string) bool {
+		return verb == "get" && (resource == "simmachines" || resource == "simconfigs")
+	}).Total()
+}
+
 func concernsMachines(resource string) bool {
 	switch resource {
 	case "clusters", "customresourcedefinitions", "leases":
 		return false
 	}
 	return true
-}
-
-// isProviderKind says whether a resource is one of the simulated provider kinds.
-func isProviderKind(resource string) bool {
-	return resource == "simmachines" || resource == "simconfigs"
 }
 
 type number interface {

@@ -66,15 +66,15 @@ func TestFiguresAreDerived(t *testing.T) {
 	g := NewWithT(t)
 	report := example()
 	for name, want := range map[string]float64{
-		"create → all Running":                          12,
-		"reconciles per Machine, create → Running":      6,
-		"writes per Machine, create → Running":          7, // not those of Clusters and Leases
-		"writes of Nodes per Machine, create → Running": 0.5,
-		"reads of provider objects per Machine":         2, // not the informer's list and watch
-		"requests per minute, settled":                  4, // not the watches
-		"live heap per Machine":                         10,
-		"RSS per Machine":                               40,
-		"CPU per Node heartbeat":                        0.2, // less what is used without any
+		"create → all Running":                                    12,
+		"reconciles per Machine, create → Running":                6,
+		"writes per Machine, create → Running":                    7, // not those of Clusters and Leases
+		"writes of Nodes per Machine, create → Running":           0.5,
+		"reads of provider objects per Machine, create → Running": 2, // not the informer's list and watch
+		"requests per minute, settled":                            4, // not the watches
+		"live heap per Machine":                                   10,
+		"RSS per Machine":                                         40,
+		"CPU per Node heartbeat":                                  0.2, // less what is used without any
 	} {
 		g.Expect(figure(g, report, name).Ours).To(HaveValue(BeNumerically("~", want, 1e-9)), name)
 	}
