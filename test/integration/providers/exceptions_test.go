@@ -83,12 +83,12 @@ var exceptions = map[exception]shown{
 		Phase:           "Provisioned",
 	},
 	// A condition that the API of Machine refuses. The API server does not check it where it has converted it.
-	{"cluster-api/crd_kubeadmconfig.yaml", v1beta2, "cluster-api/object_kubeadmconfig_reason.yaml"}: {
+	{"cluster-api-v1.14/crd_kubeadmconfig.yaml", v1beta2, "cluster-api-v1.14/object_kubeadmconfig_reason.yaml"}: {
 		Ready:           condition{Status: "Unknown", Reason: "InvalidConditionReported", Message: invalidReason},
 		DeprecatedReady: deprecatedCondition{Status: "False", Reason: "data secret failed", Message: "no token"},
 		Phase:           "Pending",
 	},
-	{"cluster-api/crd_kubeadmconfig.yaml", v1beta1, "cluster-api/object_kubeadmconfig_reason.yaml"}: {
+	{"cluster-api-v1.14/crd_kubeadmconfig.yaml", v1beta1, "cluster-api-v1.14/object_kubeadmconfig_reason.yaml"}: {
 		Ready:           condition{Status: "Unknown", Reason: "InvalidConditionReported", Message: invalidReason},
 		DeprecatedReady: deprecatedCondition{Status: "False", Severity: "Warning", Reason: "data secret failed", Message: "no token"},
 		Phase:           "Pending",

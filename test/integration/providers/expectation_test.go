@@ -64,8 +64,8 @@ func expected(d definition, r reading, object *unstructured.Unstructured) (shown
 	name := valueAt[string](o, "status.dataSecretName")
 	providerID := valueAt[string](o, "spec.providerID")
 	want := shown{Phase: "Pending"}
-	switch {
-	case d.Role == bootstrapConfig:
+	switch d.Role {
+	case bootstrapConfig:
 		want.Done = done && name != ""
 		if want.Done {
 			want.DataSecretName = name

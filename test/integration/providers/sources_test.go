@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,15 +58,16 @@ const (
 type crdInModule struct{ module, folder, base string }
 
 var crdsInModules = map[string]crdInModule{
-	"cluster-api/crd_kubeadmconfig.yaml": {clusterAPI, "bootstrap/kubeadm/config/crd", "bootstrap.cluster.x-k8s.io_kubeadmconfigs.yaml"},
-	"cluster-api/crd_devmachine.yaml":    {clusterAPITest, "infrastructure/docker/config/crd", "infrastructure.cluster.x-k8s.io_devmachines.yaml"},
-	"cluster-api/crd_dockermachine.yaml": {clusterAPITest, "infrastructure/docker/config/crd", "infrastructure.cluster.x-k8s.io_dockermachines.yaml"},
+	"cluster-api-v1.14/crd_kubeadmconfig.yaml": {clusterAPI, "bootstrap/kubeadm/config/crd", "bootstrap.cluster.x-k8s.io_kubeadmconfigs.yaml"},
+	"cluster-api-v1.14/crd_devmachine.yaml":    {clusterAPITest, "infrastructure/docker/config/crd", "infrastructure.cluster.x-k8s.io_devmachines.yaml"},
+	"cluster-api-v1.14/crd_dockermachine.yaml": {clusterAPITest, "infrastructure/docker/config/crd", "infrastructure.cluster.x-k8s.io_dockermachines.yaml"},
 }
 
 // fromModules are the providers whose definitions are in public modules. The objects are our own.
-func fromModules() (collection, error) {
-	definitions, err := readDefinitions("testdata/modules/verdicts.yaml")
-	return collection{definitions: definitions, crd: crdFromModule, folders: []string{"testdata/modules"}}, err
+func fromModules() (c collection, reason string, err error) {
+	c = collection{crd: crdFromModule, folders: []string{"testdata/modules"}}
+	c.definitions, err = readDefinitions("testdata/modules/verdicts.yaml")
+	return c, "", err
 }
 
 func crdFromModule(ctx context.Context, d definition) (*apiextensionsv1.CustomResourceDefinition, error) {
@@ -92,9 +94,7 @@ func crdFromModule(ctx context.Context, d definition) (*apiextensionsv1.CustomRe
 	}
 	crd.Labels = map[string]string{}
 	for _, labels := range kustomization.Labels {
-		for key, value := range labels.Pairs {
-			crd.Labels[key] = value
-		}
+		maps.Copy(crd.Labels, labels.Pairs)
 	}
 	return crd, nil
 }

@@ -79,7 +79,7 @@ func watchMachines(scheme *runtime.Scheme) {
 // runUntilEnd runs something until the end of the node that calls it.
 func runUntilEnd(run func(context.Context) error) {
 	GinkgoHelper()
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // outlives the node that starts it
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
 	DeferCleanup(func() {

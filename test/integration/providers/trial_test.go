@@ -93,7 +93,7 @@ func (s *subject) setStatus(ctx context.Context, status any) error {
 func (t *trial) published(object *unstructured.Unstructured) *unstructured.Unstructured {
 	object = object.DeepCopy()
 	metadata := map[string]any{"namespace": t.namespace}
-	for key, value := range object.Object["metadata"].(map[string]any) { //nolint:forcetypeassert // every object has metadata
+	for key, value := range object.Object["metadata"].(map[string]any) {
 		if slices.Contains([]string{"name", "labels", "annotations"}, key) {
 			metadata[key] = value
 		}
