@@ -110,7 +110,7 @@ func expectedReady(d definition, r reading, o *lookup, done, taken bool) conditi
 	}
 	var missing []string
 	own, other := donePaths[d.Role][r.contract], donePaths[d.Role][otherContract(r.contract)]
-	if !o.has(own) && o.has(other) {
+	if !o.has(own) && valueAt[bool](o, other) { // a false says nothing that is not said by being absent
 		missing = append(missing, fmt.Sprintf("%s is not at .%s, where contract version %s has it, but at .%s, where contract version %s has it",
 			doneFields[d.Role], own, r.contract, other, otherContract(r.contract)))
 	}
