@@ -25,7 +25,31 @@ const statusDelay = time.Second
 // Its zero value is ready to use; it is safe for concurrent use.
 type deferredStatus struct {
 	mu    sync.Mutex
-	since map[types.UID]time.Time
+	byID map[types.UID]deferral
+}
+
+// deferral is what is remembered of a status that was not written yet.
+type deferral struct {
+	since time.Time
+	// initialization holds flags that go up once and never come down, whatever the objects report in the meantime.
+	initialization clusterv1.MachineInitializationStatus
+}
+
+// restore gives the scope's Machine the flags of the status that was not written yet.
+func (d *deferredStatus) restore(s *scope) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before, ok := d.byID[s.machine.UID]
+	if !ok {
+		return
+	}
+	flags := &s.machine.Status.Initialization
+	if isTrue(before.initialization.BootstrapDataSecretCreated) {
+		flags.BootstrapDataSecretCreated = new(true)
+	}
+	if isTrue(before.initialization.InfrastructureProvisioned) {
+		flags.InfrastructureProvisioned = new(true)
+	}
 }
 
 // wait returns how long the status of the scope's Machine should wait before it is written; 0 means not at all.
@@ -35,22 +59,23 @@ func (d *deferredStatus) wait(s *scope) time.Duration {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	since, ok := d.since[s.machine.UID]
-	if !ok {
-		if d.since == nil {
-			d.since = map[types.UID]time.Time{}
-		}
-		since = s.now
-		d.since[s.machine.UID] = since
+	if d.byID == nil {
+		d.byID = map[types.UID]deferral{}
 	}
-	return statusDelay - s.now.Sub(since)
+	deferred, ok := d.byID[s.machine.UID]
+	if !ok {
+		deferred.since = s.now
+	}
+	deferred.initialization = s.machine.Status.Initialization
+	d.byID[s.machine.UID] = deferred
+	return statusDelay - s.now.Sub(deferred.since)
 }
 
 // forget ends the wait of a Machine whose status was written, or that is gone.
 func (d *deferredStatus) forget(uid types.UID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.since, uid)
+	delete(d.byID, uid)
 }
 
 func deferrable(s *scope) bool {

@@ -67,6 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.reconcileOwner(ctx, s); err != nil {
 		return r.result(s, err) // without a finalizer nothing else may be touched
 	}
+	r.deferred.restore(s)
 	errs := r.work(ctx, s)
 	return r.result(s, append(errs, r.persist(ctx, s, len(errs) == 0))...)
 }

@@ -96,11 +96,7 @@ func providedReady[T any](p *provided[T], kind, path string, flag bool) metav1.C
 	case p.missing:
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.ObjectDoesNotExistReason, Message: kind + " does not exist"}
 	case p.ready != nil:
-		ready := *p.ready
-		if p.waiting != "" && !flag {
-			ready.Message = strings.TrimPrefix(ready.Message+p.waiting, "; ")
-		}
-		return ready
+		return mirroredReady(*p.ready, kind, p.waiting, flag)
 	case flag:
 		return metav1.Condition{Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
 	case p.done: // and yet the Machine has taken nothing over
@@ -109,6 +105,19 @@ func providedReady[T any](p *provided[T], kind, path string, flag bool) metav1.C
 	default:
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason, Message: fmt.Sprintf("%s %s is false%s", kind, path, p.waiting)}
 	}
+}
+
+// mirroredReady is the condition that the object reports. As long as the Machine has taken nothing over, and it is known
+// why, that is added; and then the condition is not True, whatever the object says of itself.
+func mirroredReady(ready metav1.Condition, kind, waiting string, flag bool) metav1.Condition {
+	switch {
+	case waiting == "" || flag:
+		return ready
+	case ready.Status == metav1.ConditionTrue:
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: clusterv1.NotReadyReason, Message: kind + ": " + strings.TrimPrefix(waiting, "; ")}
+	}
+	ready.Message = strings.TrimPrefix(ready.Message+waiting, "; ")
+	return ready
 }
 
 // warnOnce sends an event when a provider object can't be used, or its kind can't be read, for a reason that the Machine

@@ -237,7 +237,8 @@ func (k *Kind) Findings(obj *unstructured.Unstructured, version string) []Findin
 		}
 		for i := range foreign {
 			parent, bad := r.object(foreign[i].parent)
-			if bad != nil || parent[foreign[i].key] == nil {
+			// A false says nothing that is not said by being absent.
+			if value := parent[foreign[i].key]; bad != nil || value == nil || value == false {
 				continue
 			}
 			findings = append(findings, Finding{

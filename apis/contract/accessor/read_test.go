@@ -320,7 +320,8 @@ func TestFindings(t *testing.T) {
 		source, version string
 		want            []accessor.Finding
 	}{
-		"value of the other version only": {`{"status":{"moved":false}}`, "v2", []accessor.Finding{{
+		"false of the other version only": {`{"status":{"moved":false}}`, "v2", nil},
+		"value of the other version only": {`{"status":{"moved":true}}`, "v2", []accessor.Finding{{
 			Kind: "Thing", Field: "Moved", Path: ".status.after.moved", ContractVersion: "v2",
 			FoundPath: ".status.moved", FoundContractVersion: "v1",
 		}}},

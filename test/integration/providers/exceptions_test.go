@@ -30,17 +30,17 @@ var exceptions = map[exception]shown{
 		DeprecatedReady: deprecatedCondition{Status: "False", Severity: "Info", Reason: "WaitingForInfrastructure"},
 		Phase:           "Provisioning",
 	},
-	// Contract v1beta2 declared before the provider follows it: the condition is fine, the machine never arrives.
+	// Contract v1beta2 declared before the provider follows it: its own condition is fine, and the machine never arrives.
 	{"kubevirt/crd_kubevirtmachine_pr-label-first.yaml", v1beta2, "kubevirt/object_kubevirtmachine_ready-only.yaml"}: {
-		Ready: condition{Status: "True", Reason: "Ready", Since: "2026-07-30T18:03:44Z",
-			Message: "Provisioned is not at .status.initialization.provisioned, where contract version v1beta2 has it, but at .status.ready, where contract version v1beta1 has it"},
+		Ready: condition{Status: "False", Reason: "NotReady",
+			Message: "KubevirtMachine: Provisioned is not at .status.initialization.provisioned, where contract version v1beta2 has it, but at .status.ready, where contract version v1beta1 has it"},
 		DeprecatedReady: deprecatedCondition{Status: "True"},
 		Phase:           "Provisioning",
 	},
 	// Contract v1beta1 still declared after the provider has left it.
 	{"proxmox/crd_proxmoxmachine.yaml", v1beta1, "proxmox/object_proxmoxmachine_v1alpha2.yaml"}: {
-		Ready: condition{Status: "True", Reason: "Ready", Since: "2026-06-20T07:35:12Z",
-			Message: "Provisioned is not at .status.ready, where contract version v1beta1 has it, but at .status.initialization.provisioned, where contract version v1beta2 has it"},
+		Ready: condition{Status: "False", Reason: "NotReady",
+			Message: "ProxmoxMachine: Provisioned is not at .status.ready, where contract version v1beta1 has it, but at .status.initialization.provisioned, where contract version v1beta2 has it"},
 		DeprecatedReady: deprecatedCondition{Status: "True", Reason: "Ready"},
 		Phase:           "Provisioning",
 	},
@@ -53,8 +53,8 @@ var exceptions = map[exception]shown{
 		Phase: "Provisioning",
 	},
 	{"hypervisor/crd_hypervisormachine.yaml", v1beta1, "hypervisor/object_hypervisormachine.yaml"}: {
-		Ready: condition{Status: "True", Reason: "Ready", Since: "2026-07-01T00:01:12Z",
-			Message: "it is provisioned but does not report spec.providerID yet"},
+		Ready: condition{Status: "False", Reason: "NotReady",
+			Message: "HypervisorMachine: it is provisioned but does not report spec.providerID yet"},
 		DeprecatedReady: deprecatedCondition{Status: "True"},
 		Phase:           "Provisioning",
 	},

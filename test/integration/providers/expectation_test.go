@@ -125,6 +125,8 @@ func expectedReady(d definition, r reading, o *lookup, done, taken bool) conditi
 	}
 	ready := o.ready("status.v1beta2.conditions", "status.conditions")
 	switch {
+	case ready != nil && ready["status"] == "True" && len(missing) > 0:
+		return condition{Status: "False", Reason: "NotReady", Message: d.Kind + ": " + strings.Join(missing, "; ")}
 	case ready != nil:
 		c := condition{Status: ready["status"], Reason: ready["reason"], Message: explain(ready["message"])}
 		if c.Reason == "" && c.Status == "True" {
