@@ -89,7 +89,9 @@ var _ = Describe("controller-runtime's cluster", func() {
 			return []string{obj.(*corev1.Node).Spec.ProviderID}
 		})).To(Succeed())
 		run(c.Start)
-		Expect(c.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
+		patient, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		Expect(c.GetCache().WaitForCacheSync(patient)).To(BeTrue())
 
 		find := func(providerID string) func() ([]string, error) {
 			return func() (names []string, err error) {
