@@ -58,7 +58,7 @@ func (t *trial) observe(ctx context.Context, events int, do func(context.Context
 	if _, err := t.manager.waitQuiet(ctx, quietInterval); err != nil {
 		return report.Activity{}, err
 	}
-	after, err := t.counters(ctx)
+	reconciles, err := t.manager.scrape(ctx, t.subject.reconciles)
 	if err != nil {
 		return report.Activity{}, err
 	}
@@ -69,10 +69,11 @@ func (t *trial) observe(ctx context.Context, events int, do func(context.Context
 	return report.Activity{
 		Events:           events,
 		Seconds:          seconds,
+		TotalSeconds:     time.Since(begin).Seconds(),
 		CPUSeconds:       (usedAfter - usedBefore).Seconds(),
-		Reconciles:       report.Summarize(after.reconciles.Since(before.reconciles)),
+		Reconciles:       report.Summarize(reconciles.Since(before.reconciles)),
 		Requests:         requests,
-		WorkloadRequests: t.workloadRequests(before.workload, after.workload),
+		WorkloadRequests: t.workloadRequestsSince(before),
 	}, nil
 }
 
@@ -85,11 +86,11 @@ func (t *trial) requestsSince(ctx context.Context, before counters) (measure.Req
 	return measure.CountRequests(requests[before.requests:].From(t.subject.userAgent)), nil
 }
 
-// workloadRequests counts the manager's requests to the workload clusters. What they were answered is not known.
-func (t *trial) workloadRequests(before, after map[workload.Request]int) measure.Requests {
+// workloadRequestsSince counts the manager's requests to the workload clusters. What they were answered is not known.
+func (t *trial) workloadRequestsSince(before counters) measure.Requests {
 	counts := measure.Requests{}
-	for request, count := range after {
-		if count -= before[request]; count == 0 || !strings.HasPrefix(request.UserAgent, t.subject.userAgent) {
+	for request, count := range t.simulator.Workload().Requests() {
+		if count -= before.workload[request]; count == 0 || !strings.HasPrefix(request.UserAgent, t.subject.userAgent) {
 			continue
 		}
 		what := fmt.Sprintf("%s %s", request.Verb, request.Resource)

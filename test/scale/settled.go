@@ -28,7 +28,7 @@ func (t *trial) settle(ctx context.Context) error {
 	return nil
 }
 
-// addProviderObjects measures by how much the live heap grows with provider objects that no Machine refers to.
+// addProviderObjects measures by how much the memory grows with provider objects that no Machine refers to.
 func (t *trial) addProviderObjects(ctx context.Context) error {
 	// Enough to stand out from what the heap varies by anyway, and no more than a small control plane takes.
 	const least, most = 200, 1000
@@ -60,7 +60,10 @@ func (t *trial) addProviderObjects(ctx context.Context) error {
 		return fmt.Errorf("deleting the objects again: %w", err)
 	}
 	t.result.ProviderObject = &report.ObjectFootprint{
-		Objects: count, ObjectBytes: size, HeapBytes: float64(after.HeapBytes-before.HeapBytes) / float64(count),
+		Objects:       count,
+		ObjectBytes:   size,
+		HeapBytes:     float64(after.HeapBytes-before.HeapBytes) / float64(count),
+		ResidentBytes: float64(after.ResidentBytes-before.ResidentBytes) / float64(count),
 	}
 	_, err = t.manager.waitQuiet(ctx, quietInterval)
 	return err

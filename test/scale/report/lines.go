@@ -66,10 +66,10 @@ func settledLines() []line {
 	}
 	return []line{
 		{"requests per minute, settled", "", new(0.0), settled(func(_ Settings, p *Settled) float64 {
-			return 60 * float64(requests(p.Requests).All) / p.Seconds
+			return 60 * float64(requests(p.Requests).All) / p.TotalSeconds
 		})},
 		{"requests per minute and workload cluster, settled", "", nil, settled(func(s Settings, p *Settled) float64 {
-			return 60 * float64(requests(p.WorkloadRequests).All) / p.Seconds / float64(s.Clusters)
+			return 60 * float64(requests(p.WorkloadRequests).All) / p.TotalSeconds / float64(s.Clusters)
 		})},
 		{"CPU of the manager, settled", "ms/s", nil, settled(func(_ Settings, p *Settled) float64 { return milli(p.CPUSeconds) / p.Seconds })},
 		{"settled reconcile, mean", "ms", nil, unchanged(func(_ Settings, a *Activity) float64 { return milli(a.Reconciles.MeanSeconds) })},
@@ -93,12 +93,13 @@ func memoryLines() []line {
 	}
 	idle := func(r *Result) *Footprint { return r.Idle }
 	settled := func(r *Result) *Settled { return r.Settled }
+	object := func(r *Result) *ObjectFootprint { return r.ProviderObject }
 	return []line{
 		{"live heap, no Machines", "MB", nil, part(idle, func(_ Settings, f *Footprint) float64 { return mega(f.HeapBytes) })},
 		{"live heap, settled", "MB", nil, part(settled, func(_ Settings, p *Settled) float64 { return mega(p.Footprint.HeapBytes) })},
 		{"live heap per Machine", "KB", new(15.0), growth(func(f *Footprint) int64 { return f.HeapBytes })},
-		{"live heap per provider object", "B", new(2048.0), part(func(r *Result) *ObjectFootprint { return r.ProviderObject },
-			func(_ Settings, f *ObjectFootprint) float64 { return f.HeapBytes })},
+		{"live heap per provider object", "B", new(2048.0), part(object, func(_ Settings, f *ObjectFootprint) float64 { return f.HeapBytes })},
+		{"RSS per provider object", "B", nil, part(object, func(_ Settings, f *ObjectFootprint) float64 { return f.ResidentBytes })},
 		{"RSS, no Machines", "MB", nil, part(idle, func(_ Settings, f *Footprint) float64 { return mega(f.ResidentBytes) })},
 		{"RSS, settled", "MB", nil, part(settled, func(_ Settings, p *Settled) float64 { return mega(p.Footprint.ResidentBytes) })},
 		{"RSS per Machine", "KB", new(40.0), growth(func(f *Footprint) int64 { return f.ResidentBytes })},

@@ -92,10 +92,12 @@ func Summarize(r measure.Reconciles) Reconciles {
 
 // Activity is what a manager did in answer to a number of events.
 type Activity struct {
-	Events     int        `json:"events"`
-	Seconds    float64    `json:"seconds"`
-	Reconciles Reconciles `json:"reconciles"`
-	CPUSeconds float64    `json:"cpuSeconds"`
+	Events int `json:"events"`
+	// CPUSeconds were used within Seconds. Everything else was counted for longer, TotalSeconds, until the manager was quiet.
+	Seconds      float64    `json:"seconds"`
+	TotalSeconds float64    `json:"totalSeconds"`
+	CPUSeconds   float64    `json:"cpuSeconds"`
+	Reconciles   Reconciles `json:"reconciles"`
 	// Requests are those to the management cluster, WorkloadRequests those to the workload clusters.
 	Requests         measure.Requests `json:"requests"`
 	WorkloadRequests measure.Requests `json:"workloadRequests"`
@@ -128,11 +130,12 @@ type Settled struct {
 	Footprint Footprint `json:"footprint"`
 }
 
-// ObjectFootprint is what the live heap of a manager grows by when there are more provider objects.
+// ObjectFootprint is what the memory of a manager grows by for each provider object more.
 type ObjectFootprint struct {
-	Objects     int     `json:"objects"`
-	ObjectBytes int     `json:"objectBytes"`
-	HeapBytes   float64 `json:"heapBytes"`
+	Objects       int     `json:"objects"`
+	ObjectBytes   int     `json:"objectBytes"`
+	HeapBytes     float64 `json:"heapBytes"`
+	ResidentBytes float64 `json:"residentBytes"`
 }
 
 // Latency is from an event to the change that it causes.
