@@ -218,6 +218,7 @@ var _ = Describe("While a cache is behind", func() {
 		create(ctx, machine())
 		adoptions := func() environment.Requests { return about(ctx, "patch", infras) }
 		Eventually(adoptions).WithContext(ctx).ShouldNot(BeEmpty())
+		patch(ctx, machine(), object{"metadata": object{"annotations": object{"wakes": "it"}}})
 		Consistently(adoptions).WithContext(ctx).Should(ConsistOf(HaveField("Code", http.StatusConflict)))
 		proxy.Delay(0)
 		eventuallyOwned(ctx, infra(), "m")
