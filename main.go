@@ -57,6 +57,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	ctrl.SetLogger(klog.Background())
+	if options.ContentionProfiling {
+		goruntime.SetBlockProfileRate(1)
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("no management cluster to work with: set --kubeconfig or KUBECONFIG, or run in a cluster: %w", err)

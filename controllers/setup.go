@@ -122,7 +122,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	clusters := workload.NewClusters(workload.Options{
 		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers,
-		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent, Staleness: o.RemoteConditionsGracePeriod,
+		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent,
 	})
 	// The registry is the process's: of several managers in one, as in tests, the first has its metrics served.
 	for _, collector := range []prometheus.Collector{tracker, &machine.Metrics{Reader: mgr.GetCache()}} {

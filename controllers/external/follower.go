@@ -6,6 +6,7 @@ package external
 import (
 	"context"
 	"errors"
+	"regexp"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,10 @@ const (
 
 // errNoAnswer is the failure of a list that takes too long.
 var errNoAnswer = errors.New("the API server has not answered yet")
+
+// currentTime is what differs in the error of an expired certificate at each attempt. The text ends up in conditions, where
+// each change is a write for every Machine of the kind.
+var currentTime = regexp.MustCompile(`: current time \S+`)
 
 // follower adapts a kindWatch to its CRD. It runs in one goroutine.
 type follower struct {
@@ -170,8 +175,8 @@ func (f *follower) unreadable() *KindError {
 	if inf == nil {
 		inf = f.next
 	}
-	return f.problem(NotSynced, "Objects of %s can't be listed and watched at API version %s: %v; this is retried until it succeeds",
-		f.kind.GroupKind, inf.resolution.APIVersion, f.failure)
+	return f.problem(NotSynced, "Objects of %s can't be listed and watched at API version %s: %s; this is retried until it succeeds",
+		f.kind.GroupKind, inf.resolution.APIVersion, currentTime.ReplaceAllString(f.failure.Error(), ""))
 }
 
 func (f *follower) servingReported(ctx context.Context, err error) {

@@ -25,11 +25,19 @@ func (w *kindWatch) rememberWrite(ctx context.Context, from string, object *pack
 	w.compareWithStore(ctx, types.NamespacedName{Namespace: object.namespace, Name: object.name}, object.uid, object.resourceVersion)
 }
 
-// isOwnPatch reports whether the change between the two is a patch of ours and nothing else. Who made it knows already.
+// isOwnPatch reports whether the change between the two is a patch of ours and nothing else. Who made it knows already,
+// and now the informer does, so that nothing of it needs to be remembered.
 func (w *kindWatch) isOwnPatch(before, after *packed) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.patched[after.uid] == step{from: before.resourceVersion, to: after.resourceVersion}
+	if w.patched[after.uid] != (step{from: before.resourceVersion, to: after.resourceVersion}) {
+		return false
+	}
+	delete(w.patched, after.uid) // it comes once
+	if written, ok := w.written[after.uid]; ok && !older(after.resourceVersion, written.resourceVersion) {
+		delete(w.written, after.uid)
+	}
+	return true
 }
 
 // known returns what reconciles know at least, when the store has the given object: our own last write if that is newer.

@@ -5,12 +5,17 @@ package machine
 
 import (
 	"context"
+	"fmt"
+	"unicode/utf8"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/apis/contract/accessor"
 	"github.com/machinist-dev/machinist/controllers/external"
 	"github.com/machinist-dev/machinist/generated/facade"
 )
+
+// maxSecretName is the number of characters that the Machine's CRD accepts.
+const maxSecretName = 253
 
 // reconcileBootstrap copies the name of the bootstrap data secret from the BootstrapConfig to the Machine, once: a name
 // that is set, by whomever, is never changed again.
@@ -41,6 +46,13 @@ func (r *Reconciler) reconcileBootstrap(ctx context.Context, s *scope) error {
 	name, ok := p.fields.DataSecretName()
 	if !ok || name == "" {
 		s.bootstrap.problem = emptyDataSecretName(ref.Kind, p.object, ok)
+		return nil
+	}
+	if length := utf8.RuneCountInString(name); length > maxSecretName {
+		s.bootstrap.problem = &accessor.FieldError{
+			Kind: ref.Kind, Field: "DataSecretName", Path: ".status.dataSecretName", ContractVersion: string(p.object.ContractVersion()),
+			Expected: fmt.Sprintf("at most %d characters", maxSecretName), Found: fmt.Sprintf("%d", length),
+		}
 		return nil
 	}
 	s.machine.Spec.Bootstrap.DataSecretName = &name

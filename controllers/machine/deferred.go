@@ -24,7 +24,7 @@ const statusDelay = time.Second
 //
 // Its zero value is ready to use; it is safe for concurrent use.
 type deferredStatus struct {
-	mu    sync.Mutex
+	mu   sync.Mutex
 	byID map[types.UID]deferral
 }
 

@@ -17,12 +17,15 @@ import (
 	"github.com/machinist-dev/machinist/controllers/external"
 )
 
+var deletionCompleted = stage{reason: clusterv1.MachineDeletingDeletionCompletedReason, message: "Deletion completed"}
+
 // reconcileDeletion takes a Machine down: the InfraMachine first, when that is gone the BootstrapConfig, then the Node,
 // then the finalizer. Each step returns while it waits; what it waits for wakes the Machine.
 func (r *Reconciler) reconcileDeletion(ctx context.Context, s *scope) error {
 	s.deleting = stage{reason: clusterv1.MachineDeletingReason, message: "Deletion started"}
 	if !controllerutil.ContainsFinalizer(s.machine, clusterv1.MachineFinalizer) {
-		return nil // somebody else's finalizer is left
+		s.deleting = deletionCompleted // what is left is somebody else's finalizer
+		return nil
 	}
 	infra := infraKind(s.machine)
 	gone, err := r.deleteProvided(ctx, s, infra, s.machine.Spec.InfrastructureRef.Name, s.infra.object, s.infra.missing, s.infra.problem)
@@ -41,7 +44,7 @@ func (r *Reconciler) reconcileDeletion(ctx context.Context, s *scope) error {
 	if gone, err := r.deleteNode(ctx, s); !gone || err != nil {
 		return err
 	}
-	s.deleting = stage{reason: clusterv1.MachineDeletingDeletionCompletedReason, message: "Deletion completed"}
+	s.deleting = deletionCompleted
 	controllerutil.RemoveFinalizer(s.machine, clusterv1.MachineFinalizer)
 	return nil
 }
@@ -73,6 +76,9 @@ func (r *Reconciler) deleteProvided(ctx context.Context, s *scope, kind external
 		if err == nil && !gone {
 			s.wakeAfter(behindRetry)
 		}
+		if gone && unreadable != nil {
+			s.warning(string(unreadable.Problem), "Delete", fmt.Sprintf("%s is taken to be gone: %s. If it stood for a machine, that may still exist", kind.Kind, unreadable.Message))
+		}
 		return gone, err
 	default:
 		return false, nil
@@ -89,37 +95,35 @@ func (r *Reconciler) deleteNode(ctx context.Context, s *scope) (bool, error) {
 	if !needed || err != nil {
 		return err == nil, err
 	}
-	gone, err := r.tryDeleteNode(ctx, s)
-	if gone {
+	err = r.tryDeleteNode(ctx, s)
+	if err == nil {
 		return true, nil
 	}
-	timeout := s.machine.Spec.Deletion.NodeDeletionTimeoutSeconds
-	if timeout != nil && *timeout > 0 {
+	s.nodeDeletionFailed = true
+	s.warning("FailedDeleteNode", "DeleteNode", fmt.Sprintf("error deleting Machine's Node: %v", err))
+	if timeout := s.machine.Spec.Deletion.NodeDeletionTimeoutSeconds; timeout != nil && *timeout > 0 {
 		left := time.Duration(*timeout)*time.Second - s.now.Sub(s.machine.DeletionTimestamp.Time)
 		if left <= 0 {
-			s.warning("FailedDeleteNode", "DeleteNode", fmt.Sprintf("error deleting Machine's Node: timed out after %d s: %v", *timeout, err))
 			return true, nil
 		}
 		s.wakeAfter(left)
 	}
-	s.deleting = stage{reason: clusterv1.MachineDeletingDeletingNodeReason, message: fmt.Sprintf("Waiting for Node %s to be deleted", s.machine.Status.NodeRef.Name)}
-	if err != nil {
-		s.deleting.message = fmt.Sprintf("Error deleting Node %s: %v", s.machine.Status.NodeRef.Name, err)
-		s.wakeAfter(nodeRetry)
-	}
+	s.deleting = stage{reason: clusterv1.MachineDeletingDeletingNodeReason, message: fmt.Sprintf("Error deleting Node %s: %v", s.machine.Status.NodeRef.Name, err)}
+	s.wakeAfter(nodeRetry)
 	return false, nil
 }
 
-func (r *Reconciler) tryDeleteNode(ctx context.Context, s *scope) (bool, error) {
-	connection, err := r.Workload.Get(s.clusterKey())
+func (r *Reconciler) tryDeleteNode(ctx context.Context, s *scope) error {
+	connection, err := r.Workload.Get(s.cluster)
 	if err != nil {
-		return false, err
+		return err
 	}
 	return connection.DeleteNode(ctx, s.machine.Status.NodeRef.Name)
 }
 
-// nodeMustBeDeleted is false if there is no Node, or if nobody needs its workload cluster any more: the Cluster is gone
-// or being deleted, or this is the last of its control plane Machines.
+// nodeMustBeDeleted is false if there is no Node, or if nobody needs it to go because the workload cluster goes: the Cluster
+// is gone or being deleted, or all of its control plane Machines are. A Cluster with a control plane provider and without
+// such Machines has a control plane that others run, and keeps it.
 func (r *Reconciler) nodeMustBeDeleted(ctx context.Context, s *scope) (bool, error) {
 	if !s.machine.Status.NodeRef.IsDefined() || s.cluster == nil || !s.cluster.DeletionTimestamp.IsZero() {
 		return false, nil
@@ -130,11 +134,15 @@ func (r *Reconciler) nodeMustBeDeleted(ctx context.Context, s *scope) (bool, err
 	if err != nil {
 		return false, fmt.Errorf("listing the Machines of Cluster %s: %w", s.clusterKey(), err)
 	}
+	members := 0
 	for i := range machines.Items {
-		m := &machines.Items[i]
-		if _, controlPlane := m.Labels[clusterv1.MachineControlPlaneLabel]; controlPlane && m.DeletionTimestamp.IsZero() {
+		if _, controlPlane := machines.Items[i].Labels[clusterv1.MachineControlPlaneLabel]; !controlPlane {
+			continue
+		}
+		members++
+		if machines.Items[i].DeletionTimestamp.IsZero() {
 			return true, nil
 		}
 	}
-	return false, nil
+	return members == 0 && s.cluster.Spec.ControlPlaneRef.IsDefined(), nil
 }

@@ -20,7 +20,7 @@ func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
 	if !workloadClusterReady(s.cluster) {
 		return nil
 	}
-	connection, err := r.Workload.Get(s.clusterKey())
+	connection, err := r.Workload.Get(s.cluster)
 	s.node.health = r.Workload.Health(s.clusterKey())
 	if err != nil {
 		s.node.err = err

@@ -29,6 +29,8 @@ type ownWrites struct {
 type written struct {
 	// latest is the Machine as our last write left it; nil once the cache has it, or something newer.
 	latest *clusterv1.Machine
+	// seen is the resourceVersion that reached the cache last. An event may be here before the answer to the write.
+	seen string
 	// steps are the last three writes, which is as many as a reconcile makes: ownership, spec and status.
 	steps [3]step
 }
@@ -48,34 +50,48 @@ func (w *ownWrites) record(from string, machine *clusterv1.Machine) {
 		w.byID = map[types.UID]written{}
 	}
 	before := w.byID[machine.UID]
-	w.byID[machine.UID] = written{latest: machine, steps: [3]step{{from, machine.ResourceVersion}, before.steps[0], before.steps[1]}}
+	now := written{latest: machine, seen: before.seen, steps: [3]step{{from, machine.ResourceVersion}, before.steps[0], before.steps[1]}}
+	if before.seen != "" && caughtUp(before.seen, machine) {
+		now.latest = nil
+	}
+	w.byID[machine.UID] = now
 }
 
 // newest returns the cached Machine, or a copy of it as our last write left it if the cache is behind that.
 func (w *ownWrites) newest(cached *clusterv1.Machine) *clusterv1.Machine {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	latest := w.byID[cached.UID].latest
-	if latest == nil || caughtUp(cached, latest) {
+	have := w.byID[cached.UID]
+	if have.latest == nil {
 		return cached
 	}
-	return latest.DeepCopy()
+	if caughtUp(cached.ResourceVersion, have.latest) {
+		have.latest = nil
+		w.byID[cached.UID] = have
+		return cached
+	}
+	return have.latest.DeepCopy()
 }
 
 // observed is told of each version of a Machine that reaches the cache.
 func (w *ownWrites) observed(cached *clusterv1.Machine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if have, ok := w.byID[cached.UID]; ok && have.latest != nil && caughtUp(cached, have.latest) {
-		have.latest = nil
-		w.byID[cached.UID] = have
+	have, ok := w.byID[cached.UID]
+	if !ok {
+		return // never written by us
 	}
+	have.seen = cached.ResourceVersion
+	if have.latest != nil && caughtUp(have.seen, have.latest) {
+		have.latest = nil
+	}
+	w.byID[cached.UID] = have
 }
 
-// caughtUp reports whether the cached Machine is at least as new. Resource versions of one resource can be compared since
+// caughtUp reports whether the cached version is at least as new as the Machine. Resource versions of one resource can be compared since
 // Kubernetes 1.35; where a server's can't, the cache is right.
-func caughtUp(cached, latest *clusterv1.Machine) bool {
-	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, latest.ResourceVersion)
+func caughtUp(cached string, latest *clusterv1.Machine) bool {
+	order, err := resourceversion.CompareResourceVersion(cached, latest.ResourceVersion)
 	return err != nil || order >= 0
 }
 

@@ -12,10 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/watchcache"
 )
 
 var (
@@ -28,8 +31,16 @@ var (
 // persist writes what the phases changed: metadata and spec, then the status, then the events. complete says that no
 // phase failed, so that the status may claim to have observed the Machine's generation.
 func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error {
-	if err := r.writeMachine(ctx, s); err != nil {
-		return err
+	refusal := r.writeMachine(ctx, s)
+	switch {
+	case apierrors.IsInvalid(refusal), apierrors.IsForbidden(refusal), apierrors.IsBadRequest(refusal):
+		// Nobody but the status can tell that the Machine stands still because of it.
+		currentStatus := s.machine.Status
+		s.machine = s.stored.DeepCopy()
+		s.machine.Status = currentStatus
+		s.infra.problem, complete = refusal, false
+	case refusal != nil:
+		return refusal
 	}
 	if isGone(s.stored) {
 		r.sendEvents(s)
@@ -51,7 +62,7 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 	}
 	r.deferred.forget(s.machine.UID)
 	r.sendEvents(s)
-	return nil
+	return refusal
 }
 
 // persistPaused says that the Machine is paused. All else that a paused Machine gets is its finalizer, so that it can't
@@ -77,9 +88,10 @@ func (r *Reconciler) writeMachine(ctx context.Context, s *scope) error {
 	specChanged := !apiequality.Semantic.DeepEqual(s.stored.Spec, s.machine.Spec)
 	listChanged := !apiequality.Semantic.DeepEqual(s.stored.Finalizers, s.machine.Finalizers) ||
 		!apiequality.Semantic.DeepEqual(s.stored.OwnerReferences, s.machine.OwnerReferences)
-	written := s.machine.DeepCopy()
-	written.Status = s.stored.Status
-	if err := r.Client.Patch(ctx, written, mergeFrom(s.stored, listChanged)); err != nil {
+	target := s.machine.DeepCopy()
+	target.Status = s.stored.Status
+	written, err := patch(ctx, r.Client, s.stored, target, listChanged)
+	if err != nil {
 		if apierrors.IsNotFound(err) && s.isDeleting() {
 			s.stored.Finalizers = nil
 			return nil
@@ -109,8 +121,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 	}
 	conditionsChanged := !apiequality.Semantic.DeepEqual(s.stored.Status.Conditions, s.machine.Status.Conditions) ||
 		!apiequality.Semantic.DeepEqual(s.stored.GetV1Beta1Conditions(), s.machine.GetV1Beta1Conditions())
-	written := s.machine.DeepCopy()
-	if err := r.Client.Status().Patch(ctx, written, mergeFrom(s.stored, conditionsChanged)); err != nil {
+	written, err := patch(ctx, statusWriter{r.Client.Status()}, s.stored, s.machine, conditionsChanged)
+	if err != nil {
 		if apierrors.IsNotFound(err) && s.isDeleting() {
 			return nil
 		}
@@ -156,11 +168,36 @@ func sameMetadata(a, b *clusterv1.Machine) bool {
 		apiequality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 }
 
-func mergeFrom(base *clusterv1.Machine, lock bool) client.Patch {
+// patcher is the part of a client that patch needs, for the Machine itself or for its status.
+type patcher interface {
+	Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error
+}
+
+type statusWriter struct{ client.SubResourceWriter }
+
+// Patch patches the status.
+func (w statusWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	return w.SubResourceWriter.Patch(ctx, object, patch)
+}
+
+// patch sends what differs between the two as a merge patch, and returns the Machine as the API server has it then,
+// trimmed as in the cache. The answer is decoded into an object of its own: decoding into one that has values would reuse
+// its lists, which others share, and keep what the API server doesn't have any more.
+func patch(ctx context.Context, to patcher, from, target *clusterv1.Machine, lock bool) (*clusterv1.Machine, error) {
+	merge := client.MergeFrom(from)
 	if lock {
-		return client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+		merge = client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})
 	}
-	return client.MergeFrom(base)
+	data, err := merge.Data(target)
+	if err != nil {
+		return nil, fmt.Errorf("building the patch: %w", err)
+	}
+	written := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: target.Namespace, Name: target.Name}}
+	if err := to.Patch(ctx, written, client.RawPatch(types.MergePatchType, data)); err != nil {
+		return nil, err
+	}
+	watchcache.TrimMetadata(written)
+	return written, nil
 }
 
 // maxNote is the number of bytes that the API server accepts as the note of an event.

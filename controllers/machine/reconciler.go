@@ -81,7 +81,7 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 	if machine = r.writes.newest(machine); isGone(machine) {
 		return nil, nil //nolint:nilnil // we removed the last finalizer; the cache has not heard of it yet
 	}
-	if r.WatchFilter != "" && machine.Labels[clusterv1.WatchLabel] != r.WatchFilter {
+	if !r.isOurs(machine) {
 		return nil, nil //nolint:nilnil // nothing to do and nothing wrong
 	}
 	s := &scope{machine: machine, stored: machine.DeepCopy(), now: r.Clock.Now()}
@@ -104,6 +104,11 @@ func (r *Reconciler) kindsListed(machine *clusterv1.Machine) bool {
 		listed = r.External.Listed(bootstrapKind(machine)) && listed
 	}
 	return listed
+}
+
+// isOurs reports whether the Machine is one that this manager is asked to look after.
+func (r *Reconciler) isOurs(machine *clusterv1.Machine) bool {
+	return r.WatchFilter == "" || machine.Labels[clusterv1.WatchLabel] == r.WatchFilter
 }
 
 // isGone reports whether the API server has removed the Machine: it does so when the last finalizer is taken off an

@@ -33,6 +33,8 @@ type scope struct {
 	infra     provided[facade.InfraMachine]
 	// node is set by the node phase.
 	node observedNode
+	// nodeDeletionFailed is true if the Node could not be deleted. Set by the deletion phase.
+	nodeDeletionFailed bool
 	// deleting is the stage of the deletion. Set by the deletion phase.
 	deleting stage
 

@@ -65,6 +65,8 @@ func setDeprecatedProvided(s *scope, conditionType clusterv1.ConditionType, wait
 func setDeprecatedNodeHealthy(s *scope, infraGoes bool) {
 	condition := clusterv1.Condition{Type: clusterv1.MachineNodeHealthyV1Beta1Condition, Status: corev1.ConditionFalse}
 	switch {
+	case s.nodeDeletionFailed:
+		condition.Severity, condition.Reason = clusterv1.ConditionSeverityWarning, clusterv1.DeletionFailedV1Beta1Reason
 	case !workloadClusterReady(s.cluster), errors.Is(s.node.err, workload.ErrNotConnected):
 		return
 	case s.node.err != nil:

@@ -65,7 +65,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
-			if machine, ok := e.Object.(*clusterv1.Machine); ok {
+			if machine, ok := e.Object.(*clusterv1.Machine); ok && r.isOurs(machine) {
 				r.External.Ensure(infraKind(machine))
 				if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
 					r.External.Ensure(bootstrapKind(machine))
@@ -77,6 +77,9 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 			if machine, ok := e.ObjectNew.(*clusterv1.Machine); ok {
 				r.writes.observed(machine)
 			}
+			if before, ok := e.ObjectOld.(*clusterv1.Machine); ok && e.ObjectNew.GetGeneration() != before.Generation {
+				r.release(ctx, before) // a reference may have changed to another kind
+			}
 			return !r.writes.caused(e.ObjectNew.GetUID(), e.ObjectOld.GetResourceVersion(), e.ObjectNew.GetResourceVersion()) ||
 				!foundByTheSame(e.ObjectOld, e.ObjectNew)
 		},
@@ -84,13 +87,18 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 			r.writes.forget(e.Object.GetUID())
 			r.deferred.forget(e.Object.GetUID())
 			if machine, ok := e.Object.(*clusterv1.Machine); ok {
-				r.External.Release(ctx, infraKind(machine))
-				if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
-					r.External.Release(ctx, bootstrapKind(machine))
-				}
+				r.release(ctx, machine)
 			}
 			return false
 		},
+	}
+}
+
+// release ends the informers of the kinds that the Machine references, unless others reference them.
+func (r *Reconciler) release(ctx context.Context, machine *clusterv1.Machine) {
+	r.External.Release(ctx, infraKind(machine))
+	if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
+		r.External.Release(ctx, bootstrapKind(machine))
 	}
 }
 

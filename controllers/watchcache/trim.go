@@ -25,10 +25,14 @@ func trim(own func(obj any)) toolscache.TransformFunc {
 }
 
 func trimMetadata(obj any) {
-	object, err := meta.Accessor(obj)
-	if err != nil {
-		return // a tombstone: what it holds was trimmed when it was stored
+	if object, err := meta.Accessor(obj); err == nil { // else a tombstone: what it holds was trimmed when it was stored
+		TrimMetadata(object)
 	}
+}
+
+// TrimMetadata removes from an object that the API server has returned what the caches remove from metadata, so that it
+// can be compared with, or kept instead of, what is in a cache.
+func TrimMetadata(object metav1.Object) {
 	object.SetManagedFields(nil)
 	annotations := object.GetAnnotations()
 	if _, ok := annotations[corev1.LastAppliedConfigAnnotation]; ok {

@@ -44,12 +44,12 @@ type Referrers interface {
 	OfNode(ctx context.Context, cluster types.NamespacedName, node *corev1.Node) []reconcile.Request
 }
 
-// Options configure Clusters; all but Staleness are required.
+// Options configure Clusters; all are required.
 type Options struct {
 	// Secrets reads the kubeconfig Secrets. It must read from the API server: a client that reads from a cache, or waits
 	// for one, would list and keep all Secrets.
 	Secrets client.Reader
-	// Cache tells when a Cluster is deleted.
+	// Cache tells whether a Cluster exists.
 	Cache cache.Cache
 	// Referrers maps clusters and Nodes to what must be reconciled.
 	Referrers Referrers
@@ -58,9 +58,6 @@ type Options struct {
 	Burst int
 	// UserAgent is sent to the workload clusters.
 	UserAgent string
-	// Staleness is the age of the last successful probe at which the Machines of a Cluster are enqueued once, so that
-	// they can say that what they know is old. Zero means never.
-	Staleness time.Duration
 }
 
 // Clusters holds the connections to the workload clusters. It is safe for concurrent use.
@@ -95,8 +92,9 @@ func (c *Clusters) Source() source.Source {
 }
 
 // Get returns the connection to the workload cluster, and starts to connect on first use. It never waits: while there is
-// no connection, the error wraps ErrNotConnected and names the cause, and Health says since when.
-func (c *Clusters) Get(cluster types.NamespacedName) (*Connection, error) {
+// no connection, the error wraps ErrNotConnected and names the cause, and Health says since when. A Cluster that was
+// deleted and created again, which its UID tells, gets a connection of its own.
+func (c *Clusters) Get(cluster *clusterv1.Cluster) (*Connection, error) {
 	connection := c.connectionOf(cluster)
 	state := connection.state.Load()
 	if state.session == nil {
@@ -118,33 +116,49 @@ func (c *Clusters) Health(cluster types.NamespacedName) Health {
 	return Health{}
 }
 
-func (c *Clusters) connectionOf(cluster types.NamespacedName) *connection {
+func (c *Clusters) connectionOf(cluster *clusterv1.Cluster) *connection {
+	key := client.ObjectKeyFromObject(cluster)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if connection, ok := c.connections[cluster]; ok {
-		return connection
+	if existing, ok := c.connections[key]; ok {
+		if existing.uid == cluster.UID {
+			return existing
+		}
+		existing.cancel()
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	connection := &connection{clusters: c, cluster: cluster, cancel: cancel}
+	connection := &connection{clusters: c, cluster: key, uid: cluster.UID, cancel: cancel}
 	connection.state.Store(&connectionState{})
-	c.connections[cluster] = connection
+	c.connections[key] = connection
 	go connection.run(ctx)
 	return connection
 }
 
 // clusterDeleted ends the connection; everything that it holds is released.
 func (c *Clusters) clusterDeleted(obj any) {
-	key, err := toolscache.DeletionHandlingObjectToName(obj)
-	if err != nil {
-		return
+	if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
 	}
+	if cluster, ok := obj.(*clusterv1.Cluster); ok {
+		c.drop(client.ObjectKeyFromObject(cluster), cluster.UID)
+	}
+}
+
+// drop ends the connection of the Cluster with this UID, if there is one.
+func (c *Clusters) drop(key types.NamespacedName, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
-	if connection, ok := c.connections[name]; ok {
+	if connection, ok := c.connections[key]; ok && connection.uid == uid {
 		connection.cancel()
-		delete(c.connections, name)
+		delete(c.connections, key)
 	}
+}
+
+// exists reports whether the cache has the Cluster with this UID.
+func (c *Clusters) exists(ctx context.Context, key types.NamespacedName, uid types.UID) bool {
+	cluster := &clusterv1.Cluster{}
+	err := c.options.Cache.Get(ctx, key, cluster)
+	return err == nil && cluster.UID == uid
 }
 
 func (c *Clusters) enqueue(requests []reconcile.Request) {

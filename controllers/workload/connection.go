@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,7 @@ type Health struct {
 type connection struct {
 	clusters *Clusters
 	cluster  types.NamespacedName
+	uid      types.UID
 	cancel   context.CancelFunc
 	state    atomic.Pointer[connectionState]
 }
@@ -50,6 +52,11 @@ func (c *connection) run(ctx context.Context) {
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("cluster", c.cluster.String()))
 	backoff := newBackoff()
 	for ctx.Err() == nil {
+		if !c.clusters.exists(ctx, c.cluster, c.uid) {
+			// Deleted while a reconcile that had read it before asked for the connection.
+			c.clusters.drop(c.cluster, c.uid)
+			return
+		}
 		session, err := c.connect(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -74,6 +81,15 @@ func (c *connection) run(ctx context.Context) {
 	}
 }
 
+// volatile are the parts of error texts that differ at each attempt: the local port of a connection, and the time.
+var volatile = regexp.MustCompile(`\S+->|: current time \S+`)
+
+// stableText is the text of an error without what differs at each attempt. It ends up in conditions, where each change
+// is a write for every Machine of the Cluster.
+func stableText(err error) string {
+	return volatile.ReplaceAllString(err.Error(), "")
+}
+
 // newBackoff is quick at first, as a kubeconfig usually appears seconds after its Cluster, and ends at 30 s.
 func newBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 250 * time.Millisecond, Factor: 1.6, Jitter: 0.1, Steps: 20, Cap: 30 * time.Second}
@@ -93,6 +109,7 @@ func (c *connection) failed(ctx context.Context, err error) {
 	before := c.state.Load()
 	health := before.health
 	health.Failures++
+	err = errors.New(stableText(err))
 	c.publish(&connectionState{health: health, err: err})
 	if before.err == nil || before.err.Error() != err.Error() || health.Failures == ProbeFailures {
 		log.FromContext(ctx).Info("Can't connect to workload cluster", "err", err.Error(), "failures", health.Failures)
@@ -110,7 +127,6 @@ func (c *connection) wakeMachines(ctx context.Context) {
 func (c *connection) probeUntilLost(ctx context.Context, session *session) error {
 	ticker := time.NewTicker(ProbeInterval)
 	defer ticker.Stop()
-	saidStale := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -123,17 +139,12 @@ func (c *connection) probeUntilLost(ctx context.Context, session *session) error
 		health := c.state.Load().health
 		if err == nil {
 			c.publish(&connectionState{session: session, health: Health{LastSuccess: time.Now()}})
-			saidStale = false
 			continue
 		}
 		health.Failures++
 		c.publish(&connectionState{session: session, health: health})
 		if errors.Is(err, errUnauthorized) || health.Failures >= ProbeFailures {
 			return err
-		}
-		if stale := c.clusters.options.Staleness; stale > 0 && !saidStale && time.Since(health.LastSuccess) > stale {
-			saidStale = true
-			c.wakeMachines(ctx)
 		}
 	}
 }

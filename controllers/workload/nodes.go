@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -43,21 +43,23 @@ func (c *Connection) NodeByProviderID(ctx context.Context, providerID string) (*
 	}
 }
 
-// DeleteNode deletes the Node and reports whether it is gone for sure. It sends nothing if the cache has no such Node.
-func (c *Connection) DeleteNode(ctx context.Context, name string) (gone bool, err error) {
+// deleteTimeout bounds a request that a worker waits for, so that a cluster that doesn't answer can't hold up the others.
+const deleteTimeout = 10 * time.Second
+
+// DeleteNode asks for the deletion of the Node. It sends nothing if the cache has no such Node, or one that is being
+// deleted already: whatever its finalizers wait for may have gone with the machine, so nobody waits for them here.
+func (c *Connection) DeleteNode(ctx context.Context, name string) error {
 	node := &corev1.Node{}
 	if err := c.client.Get(ctx, client.ObjectKey{Name: name}, node); err != nil {
-		return client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
+		return client.IgnoreNotFound(err)
 	}
 	if node.DeletionTimestamp != nil {
-		return false, nil
+		return nil
 	}
-	switch err := c.client.Delete(ctx, node, client.Preconditions{UID: &node.UID}); {
-	case apierrors.IsNotFound(err):
-		return true, nil
-	case err != nil:
-		return false, fmt.Errorf("deleting Node %s: %w", name, err)
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
+	defer cancel()
+	if err := c.client.Delete(ctx, node, client.Preconditions{UID: &node.UID}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting Node %s: %w", name, err)
 	}
-	// A Node without finalizers is gone at once; with some it stays until they are removed, and its event wakes us.
-	return len(node.Finalizers) == 0, nil
+	return nil
 }

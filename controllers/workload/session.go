@@ -104,6 +104,9 @@ func (s *session) prepare(ctx context.Context) (cache.Informer, error) {
 	if err := s.probe(ctx); err != nil {
 		return nil, fmt.Errorf("the API server of the workload cluster does not answer at %s: %w", s.host, err)
 	}
+	if err := s.mayListNodes(ctx); err != nil {
+		return nil, fmt.Errorf("the Nodes of the workload cluster can't be listed: %w", err)
+	}
 	if err := s.GetFieldIndexer().IndexField(ctx, &corev1.Node{}, providerIDIndex, nodeProviderID); err != nil {
 		return nil, fmt.Errorf("indexing Nodes: %w", err)
 	}
@@ -112,6 +115,13 @@ func (s *session) prepare(ctx context.Context) (cache.Informer, error) {
 		return nil, fmt.Errorf("watching Nodes: %w", err)
 	}
 	return nodes, nil
+}
+
+// mayListNodes lists one Node: a cache that isn't allowed to only never syncs, and doesn't tell.
+func (s *session) mayListNodes(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	defer cancel()
+	return s.root.Get().AbsPath("/api/v1/nodes").Param("limit", "1").Do(ctx).Error()
 }
 
 // stop ends the cache and waits for it.
@@ -139,6 +149,15 @@ func (c *connection) restConfig(ctx context.Context) (*rest.Config, error) {
 		// These run programs, or code of others, inside the manager, on behalf of whoever may write the Secret.
 		if user.Exec != nil || user.AuthProvider != nil {
 			return nil, fmt.Errorf("kubeconfig Secret %s: user %q of the kubeconfig uses an exec or auth-provider plugin, which is not allowed: use certificates or a token", key, name)
+		}
+		// The same for files: they would be the manager's own, such as the token of its service account.
+		if user.TokenFile != "" || user.ClientCertificate != "" || user.ClientKey != "" {
+			return nil, fmt.Errorf("kubeconfig Secret %s: user %q of the kubeconfig names a file, which is not allowed: put the token, certificate and key into the kubeconfig itself", key, name)
+		}
+	}
+	for name, server := range kubeconfig.Clusters {
+		if server.CertificateAuthority != "" {
+			return nil, fmt.Errorf("kubeconfig Secret %s: cluster %q of the kubeconfig names a file, which is not allowed: put the certificate authority into the kubeconfig itself", key, name)
 		}
 	}
 	config, err := clientcmd.NewDefaultClientConfig(*kubeconfig, nil).ClientConfig()
@@ -188,10 +207,9 @@ func (c *connection) nodeHandler(ctx context.Context) toolscache.ResourceEventHa
 func equalForMachine(a, b *corev1.Node) bool {
 	return a.UID == b.UID &&
 		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
-		apiequality.Semantic.DeepEqual(a.Labels, b.Labels) &&
-		apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
-		apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
-		apiequality.Semantic.DeepEqual(a.Status, b.Status)
+		a.Spec.ProviderID == b.Spec.ProviderID &&
+		apiequality.Semantic.DeepEqual(a.Status.NodeInfo, b.Status.NodeInfo) &&
+		apiequality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions)
 }
 
 func nodeProviderID(obj client.Object) []string {
