@@ -20,5 +20,6 @@
 // retried either, because only a change of the object can help. Anything else is an error and is retried with backoff.
 //
 // What a reconcile reads comes from caches that are updated before they notify, so the reconcile that an event triggers
-// sees the event's object. The one live read is in deletion, where a stale answer could leave a machine behind.
+// sees the event's object. The live reads are the kubeconfig, once for each connection, and in deletion whether an object is gone, where a stale
+// answer could leave a machine behind.
 package machine

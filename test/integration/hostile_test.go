@@ -19,7 +19,7 @@ import (
 )
 
 var _ = It("Conditions of another writer survive, however often both write", func(ctx SpecContext) {
-	const rounds = 60
+	const rounds = 20
 	f := newFixture(ctx, newProvider)
 	create(ctx, f.infraMachine(f.namespace, "m").WithProvisioned(true).WithProviderID("sim:///0").Build(), f.machine("m"))
 	f.eventually(ctx, "m", func(g Gomega, m *clusterv1.Machine) { g.Expect(m.Spec.ProviderID).To(Equal("sim:///0")) })
