@@ -171,8 +171,7 @@ func (t *Tracker) Gone(ctx context.Context, kind Kind, key types.NamespacedName,
 		return false, fmt.Errorf("reading %s %s: %w", kind.Kind, key, err)
 	}
 	_, _, err = ownerReferencesFor(kind, object, ownership)
-	var owned *OwnedError
-	if errors.As(err, &owned) {
+	if _, owned := errors.AsType[*OwnedError](err); owned {
 		return true, nil
 	}
 	return false, err

@@ -33,9 +33,10 @@ var _ = Describe("While a cache is behind", func() {
 	var (
 		w     *world
 		proxy *delay.Proxy
-		p     = newProvider
+		p     provider
 	)
 	BeforeEach(func(ctx SpecContext) {
+		p = newProvider
 		w = newWorld(ctx)
 		proxy = startProxy(ctx)
 	})
