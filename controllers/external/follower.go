@@ -232,6 +232,12 @@ func (f *follower) dropNext() {
 	f.next, f.nextFailed, f.retry = nil, false, nil
 }
 
+// wakeAll wakes every Machine of the kind. There is none if a reconcile has asked for the kind when its last Machine had
+// just gone.
 func (f *follower) wakeAll(ctx context.Context) {
-	f.tracker.enqueue(f.tracker.referrers.Of(ctx, f.kind))
+	requests := f.tracker.referrers.Of(ctx, f.kind)
+	if len(requests) == 0 {
+		f.tracker.Release(ctx, f.kind)
+	}
+	f.tracker.enqueue(requests)
 }
