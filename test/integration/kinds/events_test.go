@@ -21,7 +21,7 @@ import (
 // With no resync and one worker, a step that no event wakes is never taken.
 var _ = It("Every step from Pending to Running is woken by an event, whatever the order in which providers report", func(ctx SpecContext) {
 	const (
-		machines = 150
+		machines = 99
 		clusters = 3
 		patience = time.Minute
 	)

@@ -104,8 +104,8 @@ var _ = It("Machines of a kind that can no longer be watched say so, once, also 
 })
 
 // unreadable is what a Machine says of a kind for a reason that the API server gives.
-func unreadable(of kind, apiVersion, reason string) string {
-	return fmt.Sprintf("TestMachine: Objects of TestMachine.%s can't be listed and watched at API version %s: %s; this is retried until it succeeds", of.Group, apiVersion, reason)
+func unreadable(of kind, apiVersion, reason string) OmegaMatcher {
+	return Equal(fmt.Sprintf("TestMachine: Objects of TestMachine.%s can't be listed and watched at API version %s: %s; this is retried until it succeeds", of.Group, apiVersion, reason))
 }
 
 // machines creates a number of Machines of a kind, and returns their names.
@@ -134,13 +134,13 @@ func (p *place) expectUsualSpeed(ctx context.Context, of kind) {
 }
 
 // expectUnreadable waits until all Machines say why their kind can't be read, and makes sure that they say it once.
-func (p *place) expectUnreadable(ctx context.Context, names []string, message any) {
+func (p *place) expectUnreadable(ctx context.Context, names []string, message OmegaMatcher) {
 	GinkgoHelper()
 	for _, name := range names {
 		p.eventually(ctx, name, haveInfrastructureReady(metav1.ConditionUnknown, "KindNotSynced", message))
 	}
 	for _, name := range names {
-		Eventually(p.warnings(ctx, name)).WithContext(ctx).Should(ConsistOf(HavePrefix("KindNotSynced: TestMachine: Objects of ")))
+		Eventually(p.warnings(ctx, name)).WithContext(ctx).Should(ConsistOf(warning("KindNotSynced", message)))
 	}
 	// Long enough for the reflector to try again, as it has just failed for the first times.
 	said, lines := quiet(ctx), logs.lines.Load()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -135,6 +136,11 @@ func (p *place) warnings(ctx context.Context, name string) func(g Gomega) []stri
 		}
 		return texts
 	}
+}
+
+// warning matches what warnings returns.
+func warning(reason string, note OmegaMatcher) OmegaMatcher {
+	return SatisfyAll(HavePrefix(reason+": "), WithTransform(func(text string) string { return strings.TrimPrefix(text, reason+": ") }, note))
 }
 
 // merge sends a JSON merge patch.
