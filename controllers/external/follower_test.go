@@ -40,7 +40,7 @@ const (
 )
 
 func TestKindOfAWorkingServer(t *testing.T) {
-	follow(t, func(g *WithT, s *server, kind *kindWatch) {
+	follow(t, faults{}, func(g *WithT, s *server, kind *kindWatch) {
 		pass(aMoment)
 		g.Expect(problemOf(kind)).To(BeEmpty())
 		g.Expect(s.wakesSoFar()).To(Equal(1), "when the list is complete")
@@ -55,8 +55,7 @@ func TestKindOfAWorkingServer(t *testing.T) {
 func TestFirstListThatFailsForAMoment(t *testing.T) {
 	for name, err := range map[string]error{"not served": errNotServed, "busy": errBusy} {
 		t.Run(name, func(t *testing.T) {
-			follow(t, func(g *WithT, s *server, kind *kindWatch) {
-				s.fail(err)
+			follow(t, faults{list: err, watch: err}, func(g *WithT, s *server, kind *kindWatch) {
 				pass(time.Second)
 				g.Expect(problemOf(kind)).To(Equal("pending"))
 				g.Expect(s.wakesSoFar()).To(BeZero(), "nobody needs to know")
@@ -82,8 +81,7 @@ func TestFirstListThatKeepsFailing(t *testing.T) {
 		"conversion":  {errInternal, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			follow(t, func(g *WithT, s *server, kind *kindWatch) {
-				s.fail(tc.err)
+			follow(t, faults{list: tc.err, watch: tc.err}, func(g *WithT, s *server, kind *kindWatch) {
 				pass(tc.after + time.Millisecond)
 				text := tc.err.Error()
 				if !isAnswer(tc.err) {
@@ -105,8 +103,7 @@ func TestFirstListThatKeepsFailing(t *testing.T) {
 }
 
 func TestFirstListThatIsNotAnswered(t *testing.T) {
-	follow(t, func(g *WithT, s *server, kind *kindWatch) {
-		s.behave(faults{hang: true})
+	follow(t, faults{hang: true}, func(g *WithT, s *server, kind *kindWatch) {
 		pass(staleAfter + time.Millisecond)
 		g.Expect(problemOf(kind)).To(ContainSubstring("the API server has not answered yet"))
 		s.removeCRD(kind)
@@ -131,7 +128,7 @@ func TestServingInformerThatFails(t *testing.T) {
 		"the API server asks for patience for ever": {faults: faults{list: errBusy, watch: errBusy}, said: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			follow(t, func(g *WithT, s *server, kind *kindWatch) {
+			follow(t, faults{}, func(g *WithT, s *server, kind *kindWatch) {
 				pass(aMoment)
 				s.behave(tc.faults)
 				s.endWatches(tc.last)
@@ -160,7 +157,7 @@ func TestServingInformerThatFails(t *testing.T) {
 }
 
 func TestMovedLabel(t *testing.T) {
-	follow(t, func(g *WithT, s *server, kind *kindWatch) {
+	follow(t, faults{}, func(g *WithT, s *server, kind *kindWatch) {
 		pass(aMoment)
 		s.fail(errForbidden)
 		s.label(kind, "v2")
@@ -179,7 +176,7 @@ func TestMovedLabel(t *testing.T) {
 
 // What is remembered about objects is bounded by what exists.
 func TestMemoryGoesWithTheCRD(t *testing.T) {
-	follow(t, func(g *WithT, s *server, kind *kindWatch) {
+	follow(t, faults{}, func(g *WithT, s *server, kind *kindWatch) {
 		pass(aMoment)
 		kind.mu.Lock()
 		kind.written["u"], kind.patched["u"], kind.deleted["u"] = &packed{}, step{}, struct{}{}
@@ -249,11 +246,12 @@ func TestWatchThatIsStoppedLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// follow runs a test with a follower that starts with it.
-func follow(t *testing.T, test func(*WithT, *server, *kindWatch)) {
+// follow runs a test with a follower that starts with it, on a server that has these faults at first.
+func follow(t *testing.T, begin faults, test func(*WithT, *server, *kindWatch)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
+		s.behave(begin)
 		ctx, cancel := context.WithCancel(t.Context())
 		kind := newKindWatch(s.tracker(ctx), Kind{Role: InfraMachine, GroupKind: schema.GroupKind{Group: "example.org", Kind: "TestMachine"}})
 		ended := make(chan struct{})
