@@ -52,8 +52,6 @@ var _ = DescribeTable("A contract label that moves is followed, and back, withou
 		move(ctx, after, "a", newVersion)
 		waiting(newVersion, "b", byOldContract)
 		move(ctx, before, "b", oldVersion)
-		waiting(oldVersion, "c", byNewContract)
-		move(ctx, after, "c", newVersion)
 		if oldVersion == newVersion {
 			watches := requests(ctx).Where(func(r environment.Request) bool { return r.Group == moving.Group && r.Verb == "watch" })
 			Expect(watches).To(HaveLen(1), "the informer serves both contract versions")

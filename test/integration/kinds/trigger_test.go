@@ -44,11 +44,12 @@ var _ = Describe("A settled Machine", Ordered, func() {
 		p.server(ctx, of, "m")
 		p.machine(ctx, of, "m")
 		p.eventually(ctx, "m", haveCondition(clusterv1.MachineAvailableCondition, metav1.ConditionTrue))
+		quiet(ctx)
 	})
 
 	DescribeTable("is not reconciled",
 		func(ctx SpecContext, happen func(ctx context.Context, p *place, of kind, turn int)) {
-			before := quiet(ctx)
+			before := reconciles()
 			for turn := range 3 {
 				happen(ctx, p, of, turn)
 			}
