@@ -21,7 +21,7 @@ var _ = It("A CRD may be deleted and installed again any number of times: nothin
 		// slack is for goroutines that are about to end, and for those of the test itself.
 		slack = 10
 		// linesPerCycle are what a manager may log when a CRD goes and comes.
-		linesPerCycle = 3
+		linesPerCycle = 2
 	)
 	p := newPlace(ctx)
 	fickle := p.kind("fickle")
