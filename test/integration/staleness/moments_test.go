@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,6 +88,42 @@ var _ = Describe("While a cache is behind", func() {
 		proxy.Delay(0)
 		wake(ctx, 3)
 		Expect(about(ctx, "patch", infras)).To(HaveLen(1))
+	})
+
+	It("a condition that another writer has changed is not changed back", func(ctx SpecContext) {
+		setForeign := func(status metav1.ConditionStatus) {
+			GinkgoHelper()
+			m := machine()
+			Expect(k8s.Get(ctx, w.key("m"), m)).To(Succeed())
+			base := m.DeepCopy()
+			meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{Type: "HealthCheckSucceeded", Status: status, Reason: "Checked"})
+			Expect(k8s.Status().Patch(ctx, m, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))).To(Succeed())
+		}
+		foreign := func() metav1.ConditionStatus {
+			GinkgoHelper()
+			m := machine()
+			Expect(k8s.Get(ctx, w.key("m"), m)).To(Succeed())
+			return meta.FindStatusCondition(m.Status.Conditions, "HealthCheckSucceeded").Status
+		}
+		provisioned := p.infraMachine(w.namespace, "m").WithProvisioned(true)
+		create(ctx, provisioned.WithProviderID("sim:///1").Build(), machine())
+		start(ctx)
+		Expect(w.workload.Create(newNode("m", "sim:///1", corev1.ConditionTrue))).To(Succeed())
+		w.eventually(ctx, "m", func(g Gomega, m *clusterv1.Machine) { // its status is written at once from now on
+			g.Expect(m.Status.Phase).To(Equal("Running"))
+		})
+		setForeign(metav1.ConditionTrue)
+		wake(ctx, 2) // so the manager knows it
+		proxy.Delay(never, machines)
+		setForeign(metav1.ConditionFalse)
+		By("writing spec and status from what the cache has")
+		report(ctx, provisioned.WithProviderID("sim:///2").WithFailureDomain("zone-b").Build())
+		w.eventually(ctx, "m", func(g Gomega, m *clusterv1.Machine) { g.Expect(m.Spec.ProviderID).To(Equal("sim:///2")) })
+		Consistently(foreign).WithContext(ctx).Should(Equal(metav1.ConditionFalse))
+		proxy.Delay(0)
+		wake(ctx, 3)
+		w.eventually(ctx, "m", func(g Gomega, m *clusterv1.Machine) { g.Expect(m.Status.FailureDomain).To(Equal("zone-b")) })
+		Expect(foreign()).To(Equal(metav1.ConditionFalse))
 	})
 
 	It("an object is deleted once", func(ctx SpecContext) {
