@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/gomega/gstruct"
 	gomegatypes "github.com/onsi/gomega/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -43,4 +44,13 @@ func eventuallyGone(ctx context.Context, object client.Object) {
 	Eventually(func() bool {
 		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(object), object))
 	}).WithContext(ctx).Should(BeTrue(), "%T %s should be gone", object, client.ObjectKeyFromObject(object))
+}
+
+// eventuallyOwned polls until the object has a controller.
+func eventuallyOwned(ctx context.Context, object client.Object) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+		g.Expect(metav1.GetControllerOf(object)).NotTo(BeNil())
+	}).WithContext(ctx).Should(Succeed())
 }
