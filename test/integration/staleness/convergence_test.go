@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,9 +30,12 @@ import (
 )
 
 const (
-	subjects       = 24
-	stepsOfSubject = 25
-	longestPause   = 500 * time.Millisecond
+	subjects = 36
+	// stepsInTurmoil and stepsAfterwards are how much happens to each Machine while everything else changes, too, and then.
+	stepsInTurmoil  = 10
+	stepsAfterwards = 8
+	longestPause    = 500 * time.Millisecond
+	longestDelay    = 1500 * time.Millisecond
 	// quiet is how long nothing must have changed for everything to have come to rest: longer than anything waits before
 	// it is written.
 	quiet = 2500 * time.Millisecond
@@ -56,29 +58,26 @@ func converge(ctx context.Context, seed uint64) {
 	proxy := startProxy(ctx)
 	stop := startManager(proxy.Config(), w.namespace)
 	all := w.subjects(seed)
-	meddler := &meddler{world: w, proxy: proxy, random: rand.New(rand.NewPCG(seed, subjects))}
-	var working, meddling sync.WaitGroup
-	done := make(chan struct{})
-	meddling.Go(func() { meddler.run(ctx, done) })
-	for _, s := range all {
-		working.Go(func() { s.run(ctx, stepsOfSubject, longestPause) })
-	}
-	working.Wait()
-	close(done)
-	meddling.Wait()
-	meddler.settle(ctx)
+	meddler := &meddler{world: w, proxy: proxy, random: rand.New(rand.NewPCG(seed, subjects)), expired: map[string]int{}, diary: newDiary()}
+	meddler.during(ctx, meddler.anything, func() {
+		together(all, func(s *subject) { s.steps(ctx, stepsInTurmoil, longestPause) })
+	})
+	last := meddler.settle(ctx)
+	meddler.during(ctx, meddler.delay, func() {
+		together(all, func(s *subject) { s.steps(ctx, stepsAfterwards, longestPause) })
+		together(all, func(s *subject) { s.prepareLast(ctx) })
+		pause(ctx, longestDelay)
+		together(all, func(s *subject) { s.last(ctx) }) // with nothing else under way that would wake the Machine
+	})
+	last()
+	proxy.Delay(0)
 	for _, p := range []provider{oldProvider, newProvider} {
 		w.fence(ctx, p)
 	}
 	w.comeToRest(ctx)
 	before := w.snapshot(ctx)
-	for _, s := range all {
-		m := s.newMachine()
-		if err := k8s.Get(ctx, client.ObjectKeyFromObject(m), m); !apierrors.IsNotFound(err) {
-			Expect(err).NotTo(HaveOccurred())
-			Expect(s.keptJudgement(m)).To(BeTrue(), "a condition of Machine %s is lost: %v\n%s", s.name, m.Status.Conditions, s)
-		}
-	}
+	checkJudgements(ctx, all)
+	AddReportEntry("where the Machines ended", variety(before), ReportEntryVisibilityFailureOrVerbose)
 
 	By("computing afresh")
 	stop()
@@ -96,11 +95,35 @@ func converge(ctx context.Context, seed uint64) {
 	}
 }
 
+// together lets each subject do something at the same time, and waits for all.
+func together(all []*subject, do func(*subject)) {
+	var working sync.WaitGroup
+	for _, s := range all {
+		working.Go(func() {
+			defer GinkgoRecover()
+			do(s)
+		})
+	}
+	working.Wait()
+}
+
+// checkJudgements makes sure that no condition of another controller was overwritten.
+func checkJudgements(ctx context.Context, all []*subject) {
+	GinkgoHelper()
+	for _, s := range all {
+		m := s.newMachine()
+		if err := k8s.Get(ctx, client.ObjectKeyFromObject(m), m); !apierrors.IsNotFound(err) {
+			Expect(err).NotTo(HaveOccurred())
+			Expect(s.keptJudgement(m)).To(BeTrue(), "a condition of Machine %s is lost: %v\n%s", s.name, m.Status.Conditions, s)
+		}
+	}
+}
+
 // subjects makes Machines of both providers. Every sixth one references the InfraMachine of another.
 func (w *world) subjects(seed uint64) []*subject {
 	all := make([]*subject, 0, subjects)
 	for i := range subjects {
-		s := &subject{world: w, provider: []provider{oldProvider, newProvider}[i/2%2], name: fmt.Sprintf("m-%d", i), random: rand.New(rand.NewPCG(seed, uint64(i)))}
+		s := &subject{world: w, provider: []provider{oldProvider, newProvider}[i/2%2], name: fmt.Sprintf("m-%d", i), random: rand.New(rand.NewPCG(seed, uint64(i))), diary: newDiary()}
 		if i%6 == 5 {
 			s.shares, s.provider = all[i-1].name, all[i-1].provider
 		}
@@ -127,57 +150,99 @@ type meddler struct {
 	expired map[string]int
 }
 
-var machineKind = clusterv1.GroupVersion.WithKind("Machine")
+var (
+	machineKind = clusterv1.GroupVersion.WithKind("Machine")
+	watched     = []string{"machines", "clusters", "newmachines", "oldmachines", "newconfigs", "oldconfigs", "customresourcedefinitions"}
+)
 
-var watched = []string{"machines", "clusters", "newmachines", "oldmachines", "newconfigs", "oldconfigs", "customresourcedefinitions"}
-
-func (m *meddler) run(ctx context.Context, done <-chan struct{}) {
-	defer GinkgoRecover()
-	m.started, m.expired = time.Now(), map[string]int{}
-	for {
-		select {
-		case <-done:
-			return
-		case <-time.After(time.Duration(m.random.Int64N(int64(longestPause)))):
-		}
-		resource := watched[m.random.IntN(len(watched))]
-		switch what := m.random.IntN(100); {
-		case what < 60:
-			by := time.Duration(m.random.IntN(1500)) * time.Millisecond
-			m.note("delay %s by %s", resource, by)
-			m.proxy.Delay(by, resource)
-		case what < 75:
-			// client-go waits longer each time before it lists again.
-			if m.expired[resource]++; m.expired[resource] < 3 {
-				m.note("expire %s", resource)
-				m.proxy.Expire(resource)
+// during meddles as long as the work takes.
+func (m *meddler) during(ctx context.Context, meddle func(ctx context.Context), work func()) {
+	done := make(chan struct{})
+	var meddling sync.WaitGroup
+	meddling.Go(func() {
+		defer GinkgoRecover()
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Duration(m.random.Int64N(int64(longestPause)))):
+				meddle(ctx)
 			}
-		case what < 85:
-			provisioned, initialized := m.random.IntN(3) > 0, m.random.IntN(3) > 0
-			m.note("Cluster: infrastructure provisioned %t, control plane initialized %t", provisioned, initialized)
-			m.setCluster(ctx, provisioned, initialized)
-		case what < 92:
-			paused := m.random.IntN(2) == 0
-			m.note("Cluster: paused %t", paused)
-			patch(ctx, builder.Cluster(m.namespace, "blue").Build(), object{"spec": object{"paused": paused}})
-		default:
-			p := []provider{oldProvider, newProvider}[m.random.IntN(2)]
-			version := contract.Versions()[m.random.IntN(2)]
-			m.note("%s follows contract %s", p.infra.Kind, version)
-			p.follow(ctx, version)
 		}
+	})
+	work()
+	close(done)
+	meddling.Wait()
+}
+
+func (m *meddler) anything(ctx context.Context) {
+	switch what := m.random.IntN(100); {
+	case what < 60:
+		m.delay(ctx)
+	case what < 75:
+		// client-go waits longer each time before it lists again.
+		resource := watched[m.random.IntN(len(watched))]
+		if m.expired[resource]++; m.expired[resource] < 3 {
+			m.note("expire %s", resource)
+			m.proxy.Expire(resource)
+		}
+	case what < 85:
+		m.setUp(ctx, m.random.IntN(3) > 0, m.random.IntN(3) > 0)
+	case what < 92:
+		m.pause(ctx, m.random.IntN(2) == 0)
+	default:
+		m.follow(ctx, []provider{oldProvider, newProvider}[m.random.IntN(2)], contract.Versions()[m.random.IntN(2)])
 	}
 }
 
-// settle ends what the meddler has begun.
-func (m *meddler) settle(ctx context.Context) {
+func (m *meddler) delay(context.Context) {
+	resource, by := watched[m.random.IntN(len(watched))], time.Duration(m.random.Int64N(int64(longestDelay)))
+	m.note("delay %s by %s", resource, by)
+	m.proxy.Delay(by, resource)
+}
+
+func (m *meddler) setUp(ctx context.Context, provisioned, initialized bool) {
+	m.note("Cluster: infrastructure provisioned %t, control plane initialized %t", provisioned, initialized)
+	m.setCluster(ctx, provisioned, initialized)
+}
+
+func (m *meddler) pause(ctx context.Context, paused bool) {
+	m.note("Cluster: paused %t", paused)
+	patch(ctx, builder.Cluster(m.namespace, "blue").Build(), object{"spec": object{"paused": paused}})
+}
+
+func (m *meddler) follow(ctx context.Context, p provider, version contract.Version) {
+	m.note("%s follows contract %s", p.infra.Kind, version)
+	p.follow(ctx, version)
+}
+
+// settle ends what the meddler has begun. In half of the rounds one thing is left for the end: then it wakes all Machines,
+// while in the others nothing does but their own objects.
+func (m *meddler) settle(ctx context.Context) (last func()) {
 	GinkgoHelper()
-	m.proxy.Delay(0)
-	for _, p := range []provider{oldProvider, newProvider} {
-		p.follow(ctx, p.contract)
+	upset := []func(){
+		func() { m.setUp(ctx, false, true) },
+		func() { m.setUp(ctx, true, false) },
+		func() { m.pause(ctx, true) },
+		func() { m.follow(ctx, oldProvider, newProvider.contract) },
+		func() { m.follow(ctx, newProvider, oldProvider.contract) },
 	}
-	m.setCluster(ctx, true, true)
-	patch(ctx, builder.Cluster(m.namespace, "blue").Build(), object{"spec": object{"paused": false}})
+	settled := []func(){
+		func() { m.setUp(ctx, true, true) },
+		func() { m.setUp(ctx, true, true) },
+		func() { m.pause(ctx, false) },
+		func() { m.follow(ctx, oldProvider, oldProvider.contract) },
+		func() { m.follow(ctx, newProvider, newProvider.contract) },
+	}
+	for _, end := range settled {
+		end()
+	}
+	which := m.random.IntN(2 * len(upset))
+	if which >= len(upset) {
+		return func() {}
+	}
+	upset[which]()
+	return settled[which]
 }
 
 // follow labels the CRD of the provider's InfraMachine for a contract version.
@@ -194,23 +259,12 @@ func (p provider) follow(ctx context.Context, version contract.Version) {
 	patch(ctx, crd, object{"metadata": object{"labels": labels}})
 }
 
-// fence returns when the manager has seen everything that happened before, on each of its watches: one Machine after all
-// others has to be paused with its Cluster, and to become Running.
+// fence returns when the manager has seen everything that happened before to Machines and their objects: one Machine after
+// all others has become Running. It wakes no other.
 func (w *world) fence(ctx context.Context, p provider) {
 	GinkgoHelper()
 	name := "fence-" + string(p.contract)
-	cluster := builder.Cluster(w.namespace, "blue").Build()
-	create(ctx, p.machine(w.namespace, name))
-	patch(ctx, cluster, object{"spec": object{"paused": true}})
-	paused := func(status metav1.ConditionStatus) func(Gomega, *clusterv1.Machine) {
-		return func(g Gomega, m *clusterv1.Machine) {
-			g.Expect(m.Status.Conditions).To(ContainElement(And(HaveField("Type", clusterv1.PausedCondition), HaveField("Status", status))))
-		}
-	}
-	w.eventually(ctx, name, paused(metav1.ConditionTrue))
-	patch(ctx, cluster, object{"spec": object{"paused": false}})
-	w.eventually(ctx, name, paused(metav1.ConditionFalse))
-	create(ctx,
+	create(ctx, p.machine(w.namespace, name),
 		p.bootstrapConfig(w.namespace, name).WithDataSecretCreated(true).WithDataSecretName("data").Build(),
 		p.infraMachine(w.namespace, name).WithProvisioned(true).WithProviderID("sim:///"+name).Build())
 	Expect(w.workload.Create(newNode(name, "sim:///"+name, corev1.ConditionTrue))).To(Succeed())
@@ -263,6 +317,24 @@ func (w *world) snapshot(ctx context.Context) map[string]*unstructured.Unstructu
 		}
 	}
 	return objects
+}
+
+// variety counts the Machines by what they say, so that a reader can see whether the changes lead anywhere.
+func variety(objects map[string]*unstructured.Unstructured) map[string]int {
+	count := map[string]int{}
+	for _, o := range objects {
+		if o.GetKind() != machineKind.Kind {
+			continue
+		}
+		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+		count[phase]++
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, c := range conditions {
+			condition := c.(object)
+			count[fmt.Sprint(condition["type"], " ", condition["reason"])]++
+		}
+	}
+	return count
 }
 
 // spoil puts an untrue message into the condition Paused of each Machine and returns when the manager has corrected all:

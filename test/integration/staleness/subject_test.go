@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +31,8 @@ type diary struct {
 	started time.Time
 	lines   []string
 }
+
+func newDiary() diary { return diary{started: time.Now()} }
 
 func (d *diary) note(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf("%6.3f s  ", time.Since(d.started).Seconds())+fmt.Sprintf(format, args...))
@@ -81,36 +82,82 @@ func (s *subject) configObject() *unstructured.Unstructured {
 	return s.bootstrapConfig(s.namespace, s.name).Build()
 }
 
-// run does that many things one after the other, with pauses of up to the given length.
-func (s *subject) run(ctx context.Context, steps int, longest time.Duration) {
-	defer GinkgoRecover()
-	s.started = time.Now()
-	s.make(ctx, s.newMachine())
-	for range steps {
+// steps does that many things one after the other, with pauses of up to the given length.
+func (s *subject) steps(ctx context.Context, count int, longest time.Duration) {
+	for range count {
 		s.step(ctx)
 		pause(ctx, time.Duration(s.random.Int64N(int64(longest))))
 	}
 }
 
+// prepareLast brings most Machines to where they show every change.
+func (s *subject) prepareLast(ctx context.Context) {
+	if s.random.IntN(3) > 0 {
+		s.mend(ctx)
+	}
+}
+
+// last does one of those things more often of which the Machine hears by one event only.
+func (s *subject) last(ctx context.Context) {
+	switch s.random.IntN(6) {
+	case 0, 1:
+		s.reportInfra(ctx)
+	case 2:
+		s.reportBootstrap(ctx)
+	case 3, 4:
+		s.changeNode()
+	default:
+		s.step(ctx)
+	}
+}
+
 func (s *subject) step(ctx context.Context) {
 	switch what := s.random.IntN(100); {
-	case what < 30:
+	case len(s.lines) == 0, what < 8:
+		s.make(ctx, s.newMachine())
+		if s.random.IntN(4) > 0 {
+			s.mend(ctx)
+		}
+	case what < 38:
 		s.reportInfra(ctx)
-	case what < 45:
+	case what < 50:
 		s.reportBootstrap(ctx)
-	case what < 55:
+	case what < 56:
 		s.make(ctx, s.objects()...)
-	case what < 62:
+	case what < 60:
 		s.remove(ctx, s.objects()[s.random.IntN(2)])
-	case what < 70:
+	case what < 66:
 		s.rob(ctx, s.objects()[s.random.IntN(2)])
-	case what < 83:
-		s.changeNode()
 	case what < 88:
+		s.changeNode()
+	case what < 92:
 		s.judge(ctx)
 	default:
 		s.changeMachine(ctx)
 	}
+}
+
+// mend makes everything as it should be.
+func (s *subject) mend(ctx context.Context) {
+	s.note("mend everything")
+	s.make(ctx, s.objects()...)
+	s.patch(ctx, s.newMachine(), object{"metadata": object{"annotations": nil}})
+	infra := s.infraMachine(s.namespace, s.infraName()).WithProvisioned(true).WithProviderID(s.providerID("1")).Build()
+	config := s.bootstrapConfig(s.namespace, s.name).WithDataSecretCreated(true).WithDataSecretName("data").Build()
+	for _, o := range []*unstructured.Unstructured{infra, config} {
+		s.patch(ctx, o, object{"metadata": object{"ownerReferences": nil}})
+		Expect(client.IgnoreNotFound(k8s.Status().Patch(ctx, nameOnly(o), merge(object{"status": nil})))).To(Succeed())
+		s.report(ctx, o)
+	}
+	for node, number := range map[string]string{"a": "1", "b": "2"} {
+		err := s.workload.Create(newNode(s.name+"-"+node, s.providerID(number), corev1.ConditionTrue))
+		Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
+	}
+}
+
+// providerID returns one of two that the InfraMachine may report.
+func (s *subject) providerID(number string) string {
+	return "sim:///" + s.infraName() + "/" + number
 }
 
 func (s *subject) objects() []client.Object {
@@ -174,7 +221,7 @@ func (s *subject) report(ctx context.Context, o *unstructured.Unstructured) {
 
 func (s *subject) reportInfra(ctx context.Context) {
 	o := s.infraObject()
-	id := "sim:///" + s.infraName() + "/" + s.one("1", "2")
+	id := s.providerID(s.one("1", "1", "1", "2"))
 	switch s.random.IntN(12) {
 	case 0, 1, 2:
 		facadetest.SetInfraMachineProvisioned(o, s.contract, true)
@@ -256,8 +303,8 @@ func (s *subject) deprecatedConditions() []contract.DeprecatedCondition {
 
 // changeNode creates, changes or deletes one of two Nodes, which may have the same provider ID.
 func (s *subject) changeNode() {
-	name := s.name + "-" + s.one("a", "b")
-	id := "sim:///" + s.infraName() + "/" + s.one("1", "2")
+	name := s.name + "-" + s.one("a", "a", "b")
+	id := s.providerID(s.one("1", "1", "1", "2"))
 	node := newNode(name, id, corev1.ConditionStatus(s.one("True", "True", "False", "Unknown")))
 	key := types.NamespacedName{Name: name}
 	err := s.workload.Get(key, &corev1.Node{})
@@ -265,7 +312,7 @@ func (s *subject) changeNode() {
 	case apierrors.IsNotFound(err):
 		s.note("create Node %s of %s", name, id)
 		Expect(s.workload.Create(node)).To(Succeed())
-	case s.random.IntN(2) == 0:
+	case s.random.IntN(4) == 0:
 		s.note("delete Node %s", name)
 		Expect(s.workload.Delete(key, node)).To(Succeed())
 	default:
@@ -305,10 +352,10 @@ func (s *subject) keptJudgement(m *clusterv1.Machine) bool {
 func (s *subject) changeMachine(ctx context.Context) {
 	m := s.newMachine()
 	switch s.random.IntN(8) {
-	case 0, 1:
+	case 0:
 		s.note("pause the Machine")
 		s.patch(ctx, m, object{"metadata": object{"annotations": object{clusterv1.PausedAnnotation: ""}}})
-	case 2, 3:
+	case 1, 2, 3:
 		s.note("don't pause the Machine")
 		s.patch(ctx, m, object{"metadata": object{"annotations": object{clusterv1.PausedAnnotation: nil}}})
 	case 4:
