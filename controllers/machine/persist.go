@@ -183,10 +183,14 @@ func (w statusWriter) Patch(ctx context.Context, object client.Object, patch cli
 // patch sends what differs between the two as a merge patch, and returns the Machine as the API server has it then,
 // trimmed as in the cache. The answer is decoded into an object of its own: decoding into one that has values would reuse
 // its lists, which others share, and keep what the API server doesn't have any more.
+//
+// The patch holds the UID, so that it can't hit a Machine that was created since under the same name.
 func patch(ctx context.Context, to patcher, from, target *clusterv1.Machine, lock bool) (*clusterv1.Machine, error) {
-	merge := client.MergeFrom(from)
+	base := *from
+	base.UID = "" // what differs is sent
+	merge := client.MergeFrom(&base)
 	if lock {
-		merge = client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})
+		merge = client.MergeFromWithOptions(&base, client.MergeFromWithOptimisticLock{})
 	}
 	data, err := merge.Data(target)
 	if err != nil {

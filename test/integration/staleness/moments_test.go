@@ -215,6 +215,28 @@ var _ = Describe("While a cache is behind", func() {
 		Expect(about(ctx, "patch", machines)).To(HaveEach(HaveField("Code", http.StatusOK)))
 	})
 
+	It("a Machine that was created again under the same name gets nothing of the one before it", func(ctx SpecContext) {
+		create(ctx, infra(), machine())
+		start(ctx)
+		wake(ctx, 1)
+		proxy.Delay(never, machines)
+		patch(ctx, machine(), object{"metadata": object{"finalizers": nil}}) // as people do who lose patience
+		Expect(k8s.Delete(ctx, machine())).To(Succeed())
+		another := machine()
+		another.Spec.InfrastructureRef.Name = "another"
+		create(ctx, another)
+		report(ctx, p.infraMachine(w.namespace, "m").WithProvisioned(true).WithProviderID("sim:///m").Build())
+		Eventually(func() environment.Requests {
+			return about(ctx, "patch", machines).Where(func(r environment.Request) bool { return r.Code == http.StatusConflict })
+		}).WithContext(ctx).ShouldNot(BeEmpty())
+		proxy.Delay(0)
+		w.eventually(ctx, "m", func(g Gomega, m *clusterv1.Machine) {
+			g.Expect(m.Status.Conditions).To(ContainElement(And(HaveField("Type", "InfrastructureReady"), HaveField("Reason", "ObjectDoesNotExist"))))
+			g.Expect(m.Spec.ProviderID).To(BeEmpty())
+			g.Expect(m.Status.Initialization.InfrastructureProvisioned).To(BeNil())
+		})
+	})
+
 	It("a Node that comes before the cache knows the provider ID of its Machine is found", func(ctx SpecContext) {
 		create(ctx, infra(), machine())
 		start(ctx)
