@@ -178,14 +178,18 @@ func TestMovedLabel(t *testing.T) {
 func TestMemoryGoesWithTheCRD(t *testing.T) {
 	follow(t, faults{}, func(g *WithT, s *server, kind *kindWatch) {
 		pass(aMoment)
+		kind.writes.Begin("u")
+		kind.writes.Record("u", "1", "2", &packed{})
+		kind.writes.End("u")
+		g.Expect(kind.writes.Len()).To(Equal(1))
 		kind.mu.Lock()
-		kind.written["u"], kind.patched["u"], kind.deleted["u"] = &packed{}, step{}, struct{}{}
+		kind.refused["u"], kind.deleted["u"] = refusal{}, struct{}{}
 		kind.mu.Unlock()
 		s.removeCRD(kind)
 		pass(time.Millisecond)
 		kind.mu.Lock()
 		defer kind.mu.Unlock()
-		g.Expect([]int{len(kind.written), len(kind.patched), len(kind.deleted)}).To(HaveEach(BeZero()))
+		g.Expect([]int{kind.writes.Len(), len(kind.refused), len(kind.deleted)}).To(HaveEach(BeZero()))
 	})
 }
 

@@ -139,12 +139,19 @@ func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 	if okOld && okNow && old.uid != now.uid {
 		w.forget(old.uid) // deleted and created again while nobody watched
 	}
-	if okOld && okNow && !w.newsAwaited(now.uid) && (w.isOwnPatch(old, now) || w.contractEqual(w.known(old), now)) {
+	if okOld && okNow && !w.concerns(old, now) {
 		w.counts.seen.Add(1)
 		w.counts.ignored.Add(1)
 		return
 	}
 	w.notify(from, after)
+}
+
+// concerns reports whether an update is news to those who reference the object.
+func (w *kindWatch) concerns(old, now *packed) bool {
+	known := w.known(old)
+	ours := w.writes.Changed(now.uid, old.resourceVersion, now.resourceVersion)
+	return w.newsAwaited(now.uid) || (!ours && !w.contractEqual(known, now))
 }
 
 // contractEqual reports whether an update changed nothing that a reader of the object could see.
@@ -171,7 +178,11 @@ func (w *kindWatch) notify(from *informer, obj any) {
 		return
 	}
 	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
-	w.tracker.enqueue(w.tracker.referrers.To(w.tracker.ctx, w.kind, name))
+	w.wakeReferrers(w.tracker.ctx, name)
+}
+
+func (w *kindWatch) wakeReferrers(ctx context.Context, key types.NamespacedName) {
+	w.tracker.enqueue(w.tracker.referrers.To(ctx, w.kind, key))
 }
 
 func (i *informer) serves(crdUID types.UID, apiVersion string) bool {

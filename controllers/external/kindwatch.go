@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/machinist-dev/machinist/apis/contract"
+	"github.com/machinist-dev/machinist/controllers/ownwrites"
 )
 
 // kindWatch keeps one kind readable. Its follower is the only one that starts, swaps and stops informers; readers take
@@ -28,11 +29,10 @@ type kindWatch struct {
 	state  atomic.Pointer[kindState]
 	counts counts
 
+	// writes holds objects as our own patches left them, until the informer has caught up.
+	writes ownwrites.Memory[*packed]
+
 	mu sync.Mutex
-	// written holds objects as our own patches left them, by UID, until the informer has caught up.
-	written map[types.UID]*packed
-	// patched holds the resourceVersions around our last patch of an object, by UID: the event of that change is our own.
-	patched map[types.UID]step
 	// refused holds patches that were refused because the object had changed, by UID, until the informer has the change.
 	refused map[types.UID]refusal
 	// deleted holds the UIDs that we asked the API server to delete, until the informer has seen it.
@@ -54,8 +54,6 @@ func newKindWatch(tracker *Tracker, kind Kind) *kindWatch {
 		kind:    kind,
 		crdName: contract.CRDName(kind.Group, kind.Kind),
 		wakeup:  make(chan struct{}, 1),
-		written: map[types.UID]*packed{},
-		patched: map[types.UID]step{},
 		refused: map[types.UID]refusal{},
 		deleted: map[types.UID]struct{}{},
 	}
@@ -100,7 +98,11 @@ func (w *kindWatch) get(key types.NamespacedName) (*Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("reading %s %s from the cache: found a %T", w.kind.Kind, key, item)
 	}
-	raw, err := w.newest(stored)
+	known := w.known(stored)
+	if known != stored {
+		w.counts.ownReads.Add(1)
+	}
+	raw, err := known.unpack()
 	if err != nil {
 		return nil, err
 	}

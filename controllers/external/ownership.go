@@ -58,6 +58,12 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 	if watch.wouldBeRefused(object) {
 		return nil, fmt.Errorf("setting the owner of %s %s: %w", object.kind.Kind, object.Key(), ErrBehind)
 	}
+	watch.writes.Begin(object.UID())
+	defer func() {
+		if watch.writes.End(object.UID()) {
+			watch.wakeReferrers(ctx, object.Key())
+		}
+	}()
 	patched, err := t.dynamic.Resource(object.resource).Namespace(object.raw.GetNamespace()).
 		Patch(ctx, object.raw.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
@@ -71,7 +77,7 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 	if err != nil {
 		return nil, err
 	}
-	watch.rememberWrite(ctx, object.raw.GetResourceVersion(), written)
+	watch.writes.Record(written.uid, object.raw.GetResourceVersion(), written.resourceVersion, written)
 	return &Object{kind: object.kind, resource: object.resource, contract: object.contract, raw: patched}, nil
 }
 

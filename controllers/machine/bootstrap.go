@@ -28,7 +28,7 @@ func (r *Reconciler) reconcileBootstrap(ctx context.Context, s *scope) error {
 	if !ref.IsDefined() {
 		return nil
 	}
-	p, err := readProvided(ctx, r.External, s, source[facade.BootstrapConfig]{
+	p, err := readProvided(ctx, r.External, s, origin[facade.BootstrapConfig]{
 		kind:          bootstrapKind(s.machine),
 		name:          ref.Name,
 		conditionType: clusterv1.MachineBootstrapConfigReadyCondition,

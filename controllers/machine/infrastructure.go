@@ -30,7 +30,7 @@ const (
 // before the InfraMachine has said for the first time that the machine is provisioned.
 func (r *Reconciler) reconcileInfrastructure(ctx context.Context, s *scope) error {
 	ref := &s.machine.Spec.InfrastructureRef
-	p, err := readProvided(ctx, r.External, s, source[facade.InfraMachine]{
+	p, err := readProvided(ctx, r.External, s, origin[facade.InfraMachine]{
 		kind:          infraKind(s.machine),
 		name:          ref.Name,
 		conditionType: clusterv1.MachineInfrastructureReadyCondition,

@@ -54,7 +54,7 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 		s.machine.Status.ObservedGeneration = s.machine.Generation
 	}
 	if wait := r.deferred.wait(s); wait > 0 {
-		s.wakeAfter(wait)
+		s.statusDue = wait
 		return nil
 	}
 	if err := r.writeStatus(ctx, s); err != nil {
@@ -98,7 +98,7 @@ func (r *Reconciler) writeMachine(ctx context.Context, s *scope) error {
 		}
 		return refused("patching Machine", s.machine, err)
 	}
-	r.remember(ctx, s, written, s.stored.Status)
+	r.remember(s, written, s.stored.Status)
 	generation := s.stored.Generation
 	if specChanged {
 		generation++
@@ -128,7 +128,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 		}
 		return refused("patching the status of Machine", s.machine, err)
 	}
-	r.remember(ctx, s, written, s.machine.Status)
+	r.remember(s, written, s.machine.Status)
 	return nil
 }
 
@@ -143,20 +143,12 @@ func refused(what string, machine *clusterv1.Machine, err error) error {
 
 // remember records that a patch of the scope's Machine has succeeded. If the answer holds somebody else's change, too,
 // which a patch without resourceVersion lets happen, the way from the version before is not ours alone.
-func (r *Reconciler) remember(ctx context.Context, s *scope, written *clusterv1.Machine, status clusterv1.MachineStatus) {
+func (r *Reconciler) remember(s *scope, written *clusterv1.Machine, status clusterv1.MachineStatus) {
 	from := s.stored.ResourceVersion
 	if !sameMetadata(s.machine, written) || !apiequality.Semantic.DeepEqual(s.machine.Spec, written.Spec) || !apiequality.Semantic.DeepEqual(status, written.Status) {
 		from = ""
 	}
-	r.writes.record(from, written)
-	if !isGone(written) {
-		return
-	}
-	// Its last event may have been here before the answer, and nothing else would make us forget it.
-	cached := &clusterv1.Machine{}
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(written), cached); err != nil || cached.UID != written.UID {
-		r.writes.forget(written.UID)
-	}
+	r.writes.Record(written.UID, from, written.ResourceVersion, written)
 }
 
 // sameMetadata compares what people and controllers write, and what decides on what we do.

@@ -35,8 +35,8 @@ type contractFields interface {
 	Findings() []accessor.Finding
 }
 
-// source tells how the object of one role is found and read.
-type source[T contractFields] struct {
+// origin tells how the object of one role is found and read.
+type origin[T contractFields] struct {
 	kind          external.Kind
 	name          string
 	conditionType string
@@ -45,7 +45,7 @@ type source[T contractFields] struct {
 
 // readProvided finds the object that the Machine references, makes it the Machine's own, and reads it through the
 // facade. What keeps the object from being used ends up in the result; only what should be retried is an error.
-func readProvided[T contractFields](ctx context.Context, tracker *external.Tracker, s *scope, from source[T]) (provided[T], error) {
+func readProvided[T contractFields](ctx context.Context, tracker *external.Tracker, s *scope, from origin[T]) (provided[T], error) {
 	var p provided[T]
 	if s.cluster == nil && !s.isDeleting() {
 		p.problem = clusterMissingError{s.clusterKey()}

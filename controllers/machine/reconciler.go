@@ -11,12 +11,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/ownwrites"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
 
@@ -48,8 +52,10 @@ type Reconciler struct {
 	// conditions about its Nodes are believed.
 	RemoteConditionsGracePeriod time.Duration
 
-	writes   ownWrites
+	writes   ownwrites.Memory[*clusterv1.Machine]
 	deferred deferredStatus
+	// queue is set when the controller starts, which is before the first reconcile.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // Reconcile brings one Machine closer to what its spec asks for, and says in its status what is missing.
@@ -58,6 +64,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
 	}
+	r.writes.Begin(s.machine.UID)
+	defer func() {
+		if r.writes.End(s.stored.UID) {
+			r.queue.Add(request) // as the event of somebody else's change would have done if it had not been held
+		}
+	}()
+	return r.reconcile(ctx, s)
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if reason := pausedBecause(s); reason != "" {
 		return r.result(s, r.persistPaused(ctx, s, reason))
 	}
@@ -78,7 +94,10 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 	if err := r.Client.Get(ctx, request.NamespacedName, machine); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	if machine = r.writes.newest(machine); isGone(machine) {
+	if latest, ok := r.writes.Newest(machine.UID, machine.ResourceVersion); ok {
+		machine = latest.DeepCopy()
+	}
+	if isGone(machine) {
 		return nil, nil //nolint:nilnil // we removed the last finalizer; the cache has not heard of it yet
 	}
 	if !r.isOurs(machine) {
@@ -150,8 +169,13 @@ func (r *Reconciler) result(s *scope, errs ...error) (ctrl.Result, error) {
 			failures = append(failures, err)
 		}
 	}
-	if len(failures) > 0 {
-		return ctrl.Result{}, errors.Join(failures...)
+	// A priority that is not given here would be that of this turn.
+	next := ctrl.Result{RequeueAfter: s.requeueAfter, Priority: new(0)}
+	if s.statusDue > 0 && (next.RequeueAfter == 0 || s.statusDue < next.RequeueAfter) {
+		next = ctrl.Result{RequeueAfter: s.statusDue, Priority: new(handler.LowPriority)}
 	}
-	return ctrl.Result{RequeueAfter: s.requeueAfter}, nil
+	if len(failures) > 0 {
+		return ctrl.Result{Priority: new(0)}, errors.Join(failures...)
+	}
+	return next, nil
 }

@@ -42,6 +42,8 @@ type scope struct {
 	events []eventNote
 	// requeueAfter is the shortest time that a phase has asked for; zero means that no one did.
 	requeueAfter time.Duration
+	// statusDue is when a status that is held back should be written; zero if none is. Set by persist.
+	statusDue time.Duration
 }
 
 // provided is what was found of an object that the Machine references.

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
@@ -52,6 +54,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
 			return referrers.OfCluster(ctx, client.ObjectKeyFromObject(cluster))
 		}), builder.WithPredicates(clusterChanges())).
+		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			r.queue = queue
+			return nil
+		})).
 		WatchesRawSource(r.External.Source()).
 		WatchesRawSource(r.Workload.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, ReconciliationTimeout: reconcileTimeout}).
@@ -74,24 +80,34 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 			return true
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			if machine, ok := e.ObjectNew.(*clusterv1.Machine); ok {
-				r.writes.observed(machine)
+			before, okBefore := e.ObjectOld.(*clusterv1.Machine)
+			after, okAfter := e.ObjectNew.(*clusterv1.Machine)
+			if !okBefore || !okAfter {
+				return true
 			}
-			if before, ok := e.ObjectOld.(*clusterv1.Machine); ok && e.ObjectNew.GetGeneration() != before.Generation {
-				r.release(ctx, before) // a reference may have changed to another kind
+			switch {
+			case before.UID != after.UID: // deleted and created again while nobody watched
+				r.forget(ctx, before)
+			case before.Generation != after.Generation: // a reference may have changed to another kind
+				r.release(ctx, before)
 			}
-			return !r.writes.caused(e.ObjectNew.GetUID(), e.ObjectOld.GetResourceVersion(), e.ObjectNew.GetResourceVersion()) ||
-				!foundByTheSame(e.ObjectOld, e.ObjectNew)
+			ours := r.writes.Changed(after.UID, before.ResourceVersion, after.ResourceVersion)
+			return !ours || !foundByTheSame(before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			r.writes.forget(e.Object.GetUID())
-			r.deferred.forget(e.Object.GetUID())
 			if machine, ok := e.Object.(*clusterv1.Machine); ok {
-				r.release(ctx, machine)
+				r.forget(ctx, machine)
 			}
 			return false
 		},
 	}
+}
+
+// forget drops all that is kept for a Machine that is gone.
+func (r *Reconciler) forget(ctx context.Context, machine *clusterv1.Machine) {
+	r.writes.Forget(machine.UID)
+	r.deferred.forget(machine.UID)
+	r.release(ctx, machine)
 }
 
 // release ends the informers of the kinds that the Machine references, unless others reference them.
@@ -103,10 +119,8 @@ func (r *Reconciler) release(ctx context.Context, machine *clusterv1.Machine) {
 }
 
 // foundByTheSame reports whether no event of a Node finds the one Machine and not the other.
-func foundByTheSame(before, after client.Object) bool {
-	a, okA := before.(*clusterv1.Machine)
-	b, okB := after.(*clusterv1.Machine)
-	return okA && okB && a.Spec.ProviderID == b.Spec.ProviderID && a.Status.NodeRef == b.Status.NodeRef
+func foundByTheSame(before, after *clusterv1.Machine) bool {
+	return before.Spec.ProviderID == after.Spec.ProviderID && before.Status.NodeRef == after.Status.NodeRef
 }
 
 // clusterChanges lets only those changes of a Cluster pass that a Machine acts on. Its deletion is among them: it
