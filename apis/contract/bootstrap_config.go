@@ -43,6 +43,7 @@ type BootstrapConfig struct {
 	// +contract:home:v1beta1=status.v1beta2.conditions
 	// +contract:home:v1beta2=status.conditions
 	// +contract:skipNonObjects
+	// +contract:informational
 	// +contract:writer=provider
 	Conditions []Condition
 
@@ -53,6 +54,7 @@ type BootstrapConfig struct {
 	// +contract:sharesPathWith=Conditions
 	// +contract:lenient
 	// +contract:deprecated
+	// +contract:informational
 	// +contract:writer=provider
 	DeprecatedConditions []DeprecatedCondition
 

@@ -62,6 +62,7 @@ type InfraMachine struct {
 	// +contract:home:v1beta1=status.v1beta2.conditions
 	// +contract:home:v1beta2=status.conditions
 	// +contract:skipNonObjects
+	// +contract:informational
 	// +contract:writer=provider
 	Conditions []Condition
 
@@ -72,6 +73,7 @@ type InfraMachine struct {
 	// +contract:sharesPathWith=Conditions
 	// +contract:lenient
 	// +contract:deprecated
+	// +contract:informational
 	// +contract:writer=provider
 	DeprecatedConditions []DeprecatedCondition
 

@@ -71,7 +71,7 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 		log.FromContext(ctx).V(1).Info("List or watch has ended, it is started again", "apiVersion", resolution.APIVersion, "err", err.Error())
 	})
 	_, _ = inf.shared.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.notify(inf, obj) },
+		AddFunc:    func(obj any) { w.notify(inf, obj, atOnce) },
 		UpdateFunc: func(before, after any) { w.notifyUpdate(inf, before, after) },
 		DeleteFunc: func(obj any) { w.notifyDelete(inf, obj) },
 	})
@@ -136,40 +136,62 @@ func (w *kindWatch) ingest(obj any) (any, error) {
 func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 	old, okOld := packedIn(before)
 	now, okNow := packedIn(after)
-	if okOld && okNow && old.uid != now.uid {
-		w.forget(old.uid) // deleted and created again while nobody watched
-	}
-	if okOld && okNow && !w.concerns(old, now) {
-		w.counts.seen.Add(1)
-		w.counts.ignored.Add(1)
+	if !okOld || !okNow {
+		w.notify(from, after, atOnce)
 		return
 	}
-	w.notify(from, after)
-}
-
-// concerns reports whether an update is news to those who reference the object.
-func (w *kindWatch) concerns(old, now *packed) bool {
+	if old.uid != now.uid {
+		w.forget(old.uid) // deleted and created again while nobody watched
+	}
 	known := w.known(old)
-	ours := w.writes.Changed(now.uid, old.resourceVersion, now.resourceVersion)
-	return w.newsAwaited(now.uid) || (!ours && !w.contractEqual(known, now))
+	switch ours := w.writes.Changed(now.uid, old.resourceVersion, now.resourceVersion); {
+	case w.newsAwaited(now.uid):
+		w.notify(from, after, atOnce)
+	case ours:
+		w.notify(from, after, never)
+	default:
+		w.notify(from, after, w.concern(known, now))
+	}
 }
 
-// contractEqual reports whether an update changed nothing that a reader of the object could see.
-func (w *kindWatch) contractEqual(before, after *packed) bool {
+// urgency says when those who reference an object are told of a change.
+type urgency int
+
+const (
+	never urgency = iota
+	late          // as soon as they have nothing else to do
+	atOnce
+)
+
+// concern tells how urgent an update is by what has changed.
+func (w *kindWatch) concern(before, after *packed) urgency {
 	a, errOld := before.unpack()
 	b, errNow := after.unpack()
-	return errOld == nil && errNow == nil && w.kind.Role.contractEqual(a, b)
+	switch {
+	case errOld != nil || errNow != nil:
+		return atOnce
+	case w.kind.Role.contractEqual(a, b):
+		return never
+	case w.kind.Role.operativelyEqual(a, b):
+		return late
+	default:
+		return atOnce
+	}
 }
 
 func (w *kindWatch) notifyDelete(from *informer, obj any) {
 	if object, ok := packedIn(obj); ok {
 		w.forget(object.uid)
 	}
-	w.notify(from, obj)
+	w.notify(from, obj, atOnce)
 }
 
-func (w *kindWatch) notify(from *informer, obj any) {
+func (w *kindWatch) notify(from *informer, obj any, when urgency) {
 	w.counts.seen.Add(1)
+	if when == never {
+		w.counts.ignored.Add(1)
+		return
+	}
 	if w.state.Load().serving != from {
 		return
 	}
@@ -178,7 +200,12 @@ func (w *kindWatch) notify(from *informer, obj any) {
 		return
 	}
 	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
-	w.wakeReferrers(w.tracker.ctx, name)
+	requests := w.tracker.referrers.To(w.tracker.ctx, w.kind, name)
+	if when == late {
+		w.tracker.inform(requests)
+		return
+	}
+	w.tracker.enqueue(requests)
 }
 
 func (w *kindWatch) wakeReferrers(ctx context.Context, key types.NamespacedName) {

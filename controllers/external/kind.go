@@ -18,12 +18,20 @@ type Role struct {
 	name          string
 	prune         func(*unstructured.Unstructured)
 	contractEqual func(before, after *unstructured.Unstructured) bool
+	// operativelyEqual is contractEqual without what only shows something to people.
+	operativelyEqual func(before, after *unstructured.Unstructured) bool
 }
 
 // The roles that a Machine references. They are compared by pointer.
 var (
-	InfraMachine    = &Role{name: "InfraMachine", prune: facade.PruneInfraMachine, contractEqual: facade.InfraMachineContractEqual}
-	BootstrapConfig = &Role{name: "BootstrapConfig", prune: facade.PruneBootstrapConfig, contractEqual: facade.BootstrapConfigContractEqual}
+	InfraMachine = &Role{
+		name: "InfraMachine", prune: facade.PruneInfraMachine,
+		contractEqual: facade.InfraMachineContractEqual, operativelyEqual: facade.InfraMachineOperativelyEqual,
+	}
+	BootstrapConfig = &Role{
+		name: "BootstrapConfig", prune: facade.PruneBootstrapConfig,
+		contractEqual: facade.BootstrapConfigContractEqual, operativelyEqual: facade.BootstrapConfigOperativelyEqual,
+	}
 )
 
 // String returns the contract's name of the role.

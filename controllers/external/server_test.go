@@ -144,6 +144,16 @@ func (s *server) Of(context.Context, Kind) []reconcile.Request {
 	return s.machines
 }
 
+// Any implements Referrers.
+func (s *server) Any(context.Context, Kind) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.machines) > 0
+}
+
+// Patient implements Referrers.
+func (s *server) Patient(context.Context, reconcile.Request) bool { return false }
+
 // To implements Referrers.
 func (s *server) To(context.Context, Kind, types.NamespacedName) []reconcile.Request { return nil }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -41,8 +44,12 @@ func CRDMetadata() *metav1.PartialObjectMetadata {
 type Referrers interface {
 	// Of returns the requests of all that reference any object of the kind.
 	Of(ctx context.Context, kind Kind) []reconcile.Request
+	// Any reports whether anything references the kind.
+	Any(ctx context.Context, kind Kind) bool
 	// To returns the requests of all that reference the one object.
 	To(ctx context.Context, kind Kind, key types.NamespacedName) []reconcile.Request
+	// Patient reports whether the one that the request is about can wait for a change that is only informational.
+	Patient(ctx context.Context, request reconcile.Request) bool
 }
 
 // Options are the dependencies of a Tracker; all but Namespace are required.
@@ -208,7 +215,7 @@ func (t *Tracker) run(watch *kindWatch) {
 // Release ends the watch of the kind if nothing references it any more; the next use starts it again. It is to be called
 // when an object that may have been the last one is gone from the cache that the Referrers answer from.
 func (t *Tracker) Release(ctx context.Context, kind Kind) {
-	if len(t.referrers.Of(ctx, kind)) > 0 {
+	if t.referrers.Any(ctx, kind) {
 		return
 	}
 	t.mu.Lock()
@@ -249,6 +256,22 @@ func (t *Tracker) readCRD(ctx context.Context, name string) (*metav1.PartialObje
 
 func (t *Tracker) enqueue(requests []reconcile.Request) {
 	for _, request := range requests {
+		t.queue.Add(request)
+	}
+}
+
+// patience is how long a change that is only informational waits for more to come, and then for everybody else's turn.
+const patience = time.Second
+
+// inform enqueues those who can't wait, and the others for later: most of what happens to a Machine on its way to Running
+// is announced by the conditions of its objects, and followed within a moment by what it is announced by.
+func (t *Tracker) inform(requests []reconcile.Request) {
+	for _, request := range requests {
+		queue, hasPriorities := t.queue.(priorityqueue.PriorityQueue[reconcile.Request])
+		if hasPriorities && t.referrers.Patient(t.ctx, request) {
+			queue.AddWithOpts(priorityqueue.AddOpts{After: patience, Priority: new(handler.LowPriority)}, request)
+			continue
+		}
 		t.queue.Add(request)
 	}
 }

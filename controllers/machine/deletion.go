@@ -72,9 +72,15 @@ func (r *Reconciler) deleteProvided(ctx context.Context, s *scope, kind external
 	case object != nil:
 		return false, r.External.Delete(ctx, object)
 	case missing, errors.As(problem, &owned), errors.As(problem, &unreadable) && unreadable.Problem == external.CRDMissing:
+		if r.gone.has(s.machine.UID, kind) {
+			return true, nil
+		}
 		gone, err := r.External.Gone(ctx, kind, types.NamespacedName{Namespace: s.machine.Namespace, Name: name}, s.ownership())
 		if err == nil && !gone {
 			s.wakeAfter(behindRetry)
+		}
+		if gone {
+			r.gone.add(s.machine.UID, kind)
 		}
 		if gone && unreadable != nil {
 			s.warning(string(unreadable.Problem), "Delete", fmt.Sprintf("%s is taken to be gone: %s. If it stood for a machine, that may still exist", kind.Kind, unreadable.Message))
@@ -130,19 +136,14 @@ func (r *Reconciler) nodeMustBeDeleted(ctx context.Context, s *scope) (bool, err
 	}
 	machines := &clusterv1.MachineList{}
 	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy,
-		client.InNamespace(s.machine.Namespace), client.MatchingFields{indexCluster: s.machine.Spec.ClusterName})
+		client.InNamespace(s.machine.Namespace), client.MatchingFields{indexControlPlane: s.machine.Spec.ClusterName})
 	if err != nil {
-		return false, fmt.Errorf("listing the Machines of Cluster %s: %w", s.clusterKey(), err)
+		return false, fmt.Errorf("listing the control plane Machines of Cluster %s: %w", s.clusterKey(), err)
 	}
-	members := 0
 	for i := range machines.Items {
-		if _, controlPlane := machines.Items[i].Labels[clusterv1.MachineControlPlaneLabel]; !controlPlane {
-			continue
-		}
-		members++
 		if machines.Items[i].DeletionTimestamp.IsZero() {
 			return true, nil
 		}
 	}
-	return members == 0 && s.cluster.Spec.ControlPlaneRef.IsDefined(), nil
+	return len(machines.Items) == 0 && s.cluster.Spec.ControlPlaneRef.IsDefined(), nil
 }

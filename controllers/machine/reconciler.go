@@ -54,6 +54,7 @@ type Reconciler struct {
 
 	writes   ownwrites.Memory[*clusterv1.Machine]
 	deferred deferredStatus
+	gone     goneObjects
 	// queue is set when the controller starts, which is before the first reconcile.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
@@ -91,11 +92,11 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, erro
 // fetch returns nil if there is nothing to do: the Machine is gone, or belongs to another manager.
 func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, error) {
 	machine := &clusterv1.Machine{}
-	if err := r.Client.Get(ctx, request.NamespacedName, machine); err != nil {
+	if err := r.Client.Get(ctx, request.NamespacedName, machine, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	if latest, ok := r.writes.Newest(machine.UID, machine.ResourceVersion); ok {
-		machine = latest.DeepCopy()
+		*machine = *latest // what it points to stays shared
 	}
 	if isGone(machine) {
 		return nil, nil //nolint:nilnil // we removed the last finalizer; the cache has not heard of it yet
@@ -103,9 +104,9 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 	if !r.isOurs(machine) {
 		return nil, nil //nolint:nilnil // nothing to do and nothing wrong
 	}
-	s := &scope{machine: machine, stored: machine.DeepCopy(), now: r.Clock.Now()}
+	s := &scope{machine: machine.DeepCopy(), stored: machine, now: r.Clock.Now()}
 	cluster := &clusterv1.Cluster{}
-	switch err := r.Client.Get(ctx, s.clusterKey(), cluster); {
+	switch err := r.Client.Get(ctx, s.clusterKey(), cluster, client.UnsafeDisableDeepCopy); {
 	case err == nil:
 		s.cluster = cluster
 	case !apierrors.IsNotFound(err):

@@ -21,9 +21,11 @@ import (
 type scope struct {
 	// machine is the Machine as it shall be; phases change spec and the parts of status that aren't conditions.
 	machine *clusterv1.Machine
-	// stored is the Machine as the API server has it, as far as known: as read, then as returned by our own patches.
+	// stored is the Machine as the API server has it, as far as known: as read, then as returned by our own patches. What
+	// it points to is shared with the cache and must not be changed.
 	stored *clusterv1.Machine
-	// cluster is nil if the Machine's Cluster does not exist. Set by fetch.
+	// cluster is nil if the Machine's Cluster does not exist. It is shared with the cache and must not be changed. Set by
+	// fetch.
 	cluster *clusterv1.Cluster
 	// now is the time of the reconcile. Set by fetch.
 	now time.Time

@@ -29,6 +29,7 @@ import (
 // Indexes of Machines in the cache.
 const (
 	indexCluster       = "spec.clusterName"
+	indexControlPlane  = "control plane of spec.clusterName"
 	indexProviderID    = "spec.providerID"
 	indexNode          = "status.nodeRef.name"
 	indexInfraKind     = "spec.infrastructureRef.kind"
@@ -64,9 +65,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		Complete(r)
 }
 
-// machineChanges lets everything pass but the events of our own writes, as they were computed from all that was known.
-// A write of ours that changes what a Machine is found by passes: an event of the Node that came before the cache had
-// the new providerID found no Machine to wake. It also starts the informers of the kinds that a new Machine references,
+// machineChanges lets everything pass but the events of our own writes, as they were computed from all that was known,
+// unless a Node has come or gone unnoticed meanwhile. It also starts the informers of the kinds that a new Machine references,
 // so that those of all kinds in use list side by side, and ends those of kinds that no Machine references any more.
 func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{
@@ -92,7 +92,7 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 				r.release(ctx, before)
 			}
 			ours := r.writes.Changed(after.UID, before.ResourceVersion, after.ResourceVersion)
-			return !ours || !foundByTheSame(before, after)
+			return !ours || r.missedNode(ctx, before, after)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			if machine, ok := e.Object.(*clusterv1.Machine); ok {
@@ -107,6 +107,7 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 func (r *Reconciler) forget(ctx context.Context, machine *clusterv1.Machine) {
 	r.writes.Forget(machine.UID)
 	r.deferred.forget(machine.UID)
+	r.gone.forget(machine.UID)
 	r.release(ctx, machine)
 }
 
@@ -118,9 +119,14 @@ func (r *Reconciler) release(ctx context.Context, machine *clusterv1.Machine) {
 	}
 }
 
-// foundByTheSame reports whether no event of a Node finds the one Machine and not the other.
-func foundByTheSame(before, after *clusterv1.Machine) bool {
-	return before.Spec.ProviderID == after.Spec.ProviderID && before.Status.NodeRef == after.Status.NodeRef
+// missedNode reports whether the Machine's Node may have come or gone before the cache had what a Machine is found by: its
+// event found no Machine to wake. From now on events find it, as an informer indexes first and calls its handlers then.
+func (r *Reconciler) missedNode(ctx context.Context, before, after *clusterv1.Machine) bool {
+	if before.Spec.ProviderID == after.Spec.ProviderID && before.Status.NodeRef == after.Status.NodeRef {
+		return false
+	}
+	cluster := types.NamespacedName{Namespace: after.Namespace, Name: after.Spec.ClusterName}
+	return r.Workload.HasNode(ctx, cluster, after.Spec.ProviderID) != after.Status.NodeRef.IsDefined()
 }
 
 // clusterChanges lets only those changes of a Cluster pass that a Machine acts on. Its deletion is among them: it
@@ -187,7 +193,13 @@ func indexers() map[string]client.IndexerFunc {
 		}
 	}
 	return map[string]client.IndexerFunc{
-		indexCluster:       by(func(m *clusterv1.Machine) string { return m.Spec.ClusterName }),
+		indexCluster: by(func(m *clusterv1.Machine) string { return m.Spec.ClusterName }),
+		indexControlPlane: by(func(m *clusterv1.Machine) string {
+			if _, controlPlane := m.Labels[clusterv1.MachineControlPlaneLabel]; !controlPlane {
+				return ""
+			}
+			return m.Spec.ClusterName
+		}),
 		indexProviderID:    by(func(m *clusterv1.Machine) string { return m.Spec.ProviderID }),
 		indexNode:          by(func(m *clusterv1.Machine) string { return m.Status.NodeRef.Name }),
 		indexInfraKind:     by(func(m *clusterv1.Machine) string { return m.Spec.InfrastructureRef.GroupKind().String() }),
@@ -209,11 +221,19 @@ type Referrers struct {
 
 // Of implements external.Referrers.
 func (f Referrers) Of(ctx context.Context, kind external.Kind) []reconcile.Request {
-	index := indexInfraKind
+	return f.find(ctx, client.MatchingFields{kindIndex(kind): kind.GroupKind.String()})
+}
+
+func kindIndex(kind external.Kind) string {
 	if kind.Role == external.BootstrapConfig {
-		index = indexBootstrapKind
+		return indexBootstrapKind
 	}
-	return f.find(ctx, client.MatchingFields{index: kind.GroupKind.String()})
+	return indexInfraKind
+}
+
+// Any implements external.Referrers.
+func (f Referrers) Any(ctx context.Context, kind external.Kind) bool {
+	return len(f.find(ctx, client.MatchingFields{kindIndex(kind): kind.GroupKind.String()}, client.Limit(1))) > 0
 }
 
 // To implements external.Referrers.
@@ -223,6 +243,14 @@ func (f Referrers) To(ctx context.Context, kind external.Kind, key types.Namespa
 		index = indexBootstrap
 	}
 	return f.find(ctx, client.InNamespace(key.Namespace), client.MatchingFields{index: kind.GroupKind.String() + "/" + key.Name})
+}
+
+// Patient implements external.Referrers. A Machine on its way to Running is woken by each step anyway, and nobody acts on
+// what its conditions say in between.
+func (f Referrers) Patient(ctx context.Context, request reconcile.Request) bool {
+	machine := &clusterv1.Machine{}
+	err := f.Reader.Get(ctx, request.NamespacedName, machine, client.UnsafeDisableDeepCopy)
+	return err == nil && machine.DeletionTimestamp.IsZero() && !machine.Status.NodeRef.IsDefined()
 }
 
 // OfCluster implements workload.Referrers.

@@ -106,6 +106,23 @@ func (c *Clusters) Get(cluster *clusterv1.Cluster) (*Connection, error) {
 	return &Connection{client: state.session.GetClient()}, nil
 }
 
+// HasNode reports whether the cache of a workload cluster that is connected has a Node with this spec.providerID.
+func (c *Clusters) HasNode(ctx context.Context, cluster types.NamespacedName, providerID string) bool {
+	c.mu.Lock()
+	connection := c.connections[cluster]
+	c.mu.Unlock()
+	if connection == nil || providerID == "" {
+		return false
+	}
+	session := connection.state.Load().session
+	if session == nil {
+		return false
+	}
+	nodes := &corev1.NodeList{}
+	err := session.GetClient().List(ctx, nodes, client.MatchingFields{providerIDIndex: providerID}, client.UnsafeDisableDeepCopy)
+	return err == nil && len(nodes.Items) > 0
+}
+
 // Health returns what the probes of the cluster have seen.
 func (c *Clusters) Health(cluster types.NamespacedName) Health {
 	c.mu.Lock()

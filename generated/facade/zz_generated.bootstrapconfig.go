@@ -58,15 +58,17 @@ var bootstrapConfigKind = accessor.NewKind(accessor.KindSpec{
 			Paths: [][]string{{"status.failureMessage"}, {"status.failureMessage"}},
 		},
 		bootstrapConfigConditionsField: {
-			Name:  "Conditions",
-			Type:  accessor.Type{Kind: accessor.ObjectList, Members: conditionMembers, SkipNonObjects: true},
-			Paths: [][]string{{"status.v1beta2.conditions", "status.conditions"}, {"status.v1beta2.conditions", "status.conditions"}},
+			Name:          "Conditions",
+			Type:          accessor.Type{Kind: accessor.ObjectList, Members: conditionMembers, SkipNonObjects: true},
+			Paths:         [][]string{{"status.v1beta2.conditions", "status.conditions"}, {"status.v1beta2.conditions", "status.conditions"}},
+			Informational: true,
 		},
 		bootstrapConfigDeprecatedConditionsField: {
-			Name:    "DeprecatedConditions",
-			Type:    accessor.Type{Kind: accessor.ObjectList, Members: deprecatedConditionMembers},
-			Paths:   [][]string{{"status.deprecated.v1beta1.conditions", "status.conditions"}, {"status.deprecated.v1beta1.conditions", "status.conditions"}},
-			Lenient: true,
+			Name:          "DeprecatedConditions",
+			Type:          accessor.Type{Kind: accessor.ObjectList, Members: deprecatedConditionMembers},
+			Paths:         [][]string{{"status.deprecated.v1beta1.conditions", "status.conditions"}, {"status.deprecated.v1beta1.conditions", "status.conditions"}},
+			Lenient:       true,
+			Informational: true,
 		},
 		bootstrapConfigCertificatesExpiryField: {
 			Name:       "CertificatesExpiry",
@@ -225,6 +227,12 @@ func PruneBootstrapConfig(obj *unstructured.Unstructured) { bootstrapConfigKind.
 // deletionTimestamp or ownerReferences.
 func BootstrapConfigContractEqual(old, current *unstructured.Unstructured) bool {
 	return bootstrapConfigKind.Equal(old, current)
+}
+
+// BootstrapConfigOperativelyEqual says whether nothing has changed that readers act on: BootstrapConfigContractEqual without the
+// informational fields.
+func BootstrapConfigOperativelyEqual(old, current *unstructured.Unstructured) bool {
+	return bootstrapConfigKind.OperativelyEqual(old, current)
 }
 
 // CheckBootstrapConfigCRD says what keeps a CRD from being one of BootstrapConfig, for each contract version that its labels declare.

@@ -80,15 +80,17 @@ var infraMachineKind = accessor.NewKind(accessor.KindSpec{
 			Paths: [][]string{{"status.failureMessage"}, {"status.failureMessage"}},
 		},
 		infraMachineConditionsField: {
-			Name:  "Conditions",
-			Type:  accessor.Type{Kind: accessor.ObjectList, Members: conditionMembers, SkipNonObjects: true},
-			Paths: [][]string{{"status.v1beta2.conditions", "status.conditions"}, {"status.v1beta2.conditions", "status.conditions"}},
+			Name:          "Conditions",
+			Type:          accessor.Type{Kind: accessor.ObjectList, Members: conditionMembers, SkipNonObjects: true},
+			Paths:         [][]string{{"status.v1beta2.conditions", "status.conditions"}, {"status.v1beta2.conditions", "status.conditions"}},
+			Informational: true,
 		},
 		infraMachineDeprecatedConditionsField: {
-			Name:    "DeprecatedConditions",
-			Type:    accessor.Type{Kind: accessor.ObjectList, Members: deprecatedConditionMembers},
-			Paths:   [][]string{{"status.deprecated.v1beta1.conditions", "status.conditions"}, {"status.deprecated.v1beta1.conditions", "status.conditions"}},
-			Lenient: true,
+			Name:          "DeprecatedConditions",
+			Type:          accessor.Type{Kind: accessor.ObjectList, Members: deprecatedConditionMembers},
+			Paths:         [][]string{{"status.deprecated.v1beta1.conditions", "status.conditions"}, {"status.deprecated.v1beta1.conditions", "status.conditions"}},
+			Lenient:       true,
+			Informational: true,
 		},
 		infraMachineClusterNameField: {
 			Name:  "ClusterName",
@@ -266,6 +268,12 @@ func PruneInfraMachine(obj *unstructured.Unstructured) { infraMachineKind.Prune(
 // deletionTimestamp or ownerReferences.
 func InfraMachineContractEqual(old, current *unstructured.Unstructured) bool {
 	return infraMachineKind.Equal(old, current)
+}
+
+// InfraMachineOperativelyEqual says whether nothing has changed that readers act on: InfraMachineContractEqual without the
+// informational fields.
+func InfraMachineOperativelyEqual(old, current *unstructured.Unstructured) bool {
+	return infraMachineKind.OperativelyEqual(old, current)
 }
 
 // CheckInfraMachineCRD says what keeps a CRD from being one of InfraMachine, for each contract version that its labels declare.

@@ -30,6 +30,7 @@ const (
 	markerRequired       = markerPrefix + "required"
 	markerDeprecated     = markerPrefix + "deprecated"
 	markerLenient        = markerPrefix + "lenient"
+	markerInformational  = markerPrefix + "informational"
 	markerSharesPathWith = markerPrefix + "sharesPathWith"
 	markerSkipNonObjects = markerPrefix + "skipNonObjects"
 	markerAbsentIf       = markerPrefix + "absentIf"
@@ -129,6 +130,10 @@ var markerList = []marker{
 	{
 		name: markerLenient, target: markers.DescribesField, value: flag{},
 		summary: "reads a value of the wrong type as no value, without an error.",
+	},
+	{
+		name: markerInformational, target: markers.DescribesField, value: flag{},
+		summary: "says that the field only shows something to people: a change of it may reach readers later than others.",
 	},
 	{
 		name: markerSharesPathWith, target: markers.DescribesField, value: []string(nil), argument: "=<field>[;<field>…]",

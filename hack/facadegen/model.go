@@ -54,7 +54,7 @@ type Field struct {
 	// Default is a Go literal, or "".
 	Default string
 
-	Required, Deprecated, Lenient, Presence bool
+	Required, Deprecated, Lenient, Presence, Informational bool
 	// SharesPathWith names the fields that may use the same paths.
 	SharesPathWith []string
 }

@@ -60,6 +60,7 @@ func (p *fieldParser) parse(field *ast.Field) []Field {
 		Name: name.Name, Doc: p.docOf(field.Doc, name, name.Name),
 		Required: a.flag(markerRequired), Deprecated: a.flag(markerDeprecated),
 		Lenient: a.flag(markerLenient), Presence: a.flag(markerPresence),
+		Informational: a.flag(markerInformational),
 	}
 	if a.lacks(markerWriter) {
 		p.errorf(name, "%s.%s: marker +%s is missing", p.kind, name.Name, markerWriter)

@@ -103,7 +103,7 @@ func fieldSpec(f Field) string {
 	for _, option := range []struct {
 		set  bool
 		name string
-	}{{f.Presence, "Presence"}, {f.Required, "Required"}, {f.Lenient, "Lenient"}} {
+	}{{f.Presence, "Presence"}, {f.Required, "Required"}, {f.Lenient, "Lenient"}, {f.Informational, "Informational"}} {
 		if option.set {
 			lines = append(lines, option.name+": true")
 		}

@@ -89,6 +89,9 @@ func fieldRules(f Field) string {
 	if f.Lenient {
 		rules = append(rules, "a wrong type reads as absent")
 	}
+	if f.Informational {
+		rules = append(rules, "informational")
+	}
 	return escapeCell(strings.Join(append(rules, typeRules(f.Type)...), "; "))
 }
 

@@ -45,6 +45,8 @@ type FieldSpec struct {
 	Required bool
 	// Lenient reads a value of the wrong type as no value, without an error.
 	Lenient bool
+	// Informational says that the field only shows something to people: nobody acts on its value.
+	Informational bool
 }
 
 // Kind reads, prunes and compares objects of a contract kind. It is immutable and safe for concurrent use.
@@ -56,8 +58,9 @@ type Kind struct {
 	places [][][]place
 	// elsewhere[version][field] are the places where only other contract versions look.
 	elsewhere [][][]foreignPlace
-	// kept is what a pruned object keeps; compared is what decides whether two objects are contract-equal.
-	kept, compared *mask
+	// kept is what a pruned object keeps; compared is what decides whether two objects are contract-equal; acted is
+	// the part of it that isn't informational.
+	kept, compared, acted *mask
 }
 
 // place is a path, cut into what reading needs.
@@ -93,7 +96,7 @@ func NewKind(spec KindSpec) *Kind {
 	for version := range spec.Versions {
 		k.elsewhere = append(k.elsewhere, k.foreignPlaces(version))
 	}
-	k.kept, k.compared = newMasks(&spec)
+	k.kept, k.compared, k.acted = newMasks(&spec)
 	return k
 }
 

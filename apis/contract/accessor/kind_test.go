@@ -61,7 +61,7 @@ var thingSpec = accessor.KindSpec{
 		objectListField: everywhere("ObjectList", accessor.Type{Kind: accessor.ObjectList, Members: endpointMembers}, "spec.objectList"),
 		tolerantField:   everywhere("Tolerant", accessor.Type{Kind: accessor.Time, NullIsAbsent: true, EmptyIsAbsent: true}, "spec.tolerant"),
 		lenientField: {
-			Name: "Lenient", Lenient: true, Paths: [][]string{{"status.lenient"}, {"status.lenient"}},
+			Name: "Lenient", Lenient: true, Informational: true, Paths: [][]string{{"status.lenient"}, {"status.lenient"}},
 			Type: accessor.Type{Kind: accessor.ObjectList, Members: endpointMembers, SkipNonObjects: true},
 		},
 		placesField: everywhere("Places", accessor.Type{Kind: accessor.String}, "status.new.place", "status.place"),

@@ -39,8 +39,8 @@ var (
 	comparedMetadata = []string{"uid", "deletionTimestamp", "ownerReferences"}
 )
 
-func newMasks(spec *KindSpec) (kept, compared *mask) {
-	kept, compared = &mask{}, &mask{}
+func newMasks(spec *KindSpec) (kept, compared, acted *mask) {
+	kept, compared, acted = &mask{}, &mask{}, &mask{}
 	kept.add(Path{"apiVersion"}).expectWhole()
 	kept.add(Path{"kind"}).expectWhole()
 	for _, key := range keptMetadata {
@@ -48,16 +48,20 @@ func newMasks(spec *KindSpec) (kept, compared *mask) {
 	}
 	for _, key := range comparedMetadata {
 		compared.add(Path{"metadata", key}).expectWhole()
+		acted.add(Path{"metadata", key}).expectWhole()
 	}
 	for i := range spec.Fields {
 		for version := range spec.Versions {
 			for _, path := range spec.Fields[i].paths(version) {
 				kept.add(path).expect(&spec.Fields[i].Type)
 				compared.add(path).expect(&spec.Fields[i].Type)
+				if !spec.Fields[i].Informational {
+					acted.add(path).expect(&spec.Fields[i].Type)
+				}
 			}
 		}
 	}
-	return kept, compared
+	return kept, compared, acted
 }
 
 // add returns the mask at the path, made if need be.

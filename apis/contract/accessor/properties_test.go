@@ -119,6 +119,30 @@ func TestContractEqualObjectsReadTheSame(t *testing.T) {
 	})
 }
 
+// A change that is not operative is one of informational fields.
+func TestOperativelyEqualObjectsReadTheSameButForInformation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := anyThing().Draw(t, "a")
+		b := a.DeepCopy()
+		path := rapid.SampledFrom(thing.Paths()).Draw(t, "path")
+		_ = unstructured.SetNestedField(b.Object, anyValue(2).Draw(t, "value"), path...)
+		if thing.Equal(a, b) && !thing.OperativelyEqual(a, b) {
+			t.Error("contract-equal, but not operatively equal")
+		}
+		if !thing.OperativelyEqual(a, b) {
+			return
+		}
+		for _, version := range thingSpec.Versions {
+			readA, readB := readAll(t, a, version), readAll(t, b, version)
+			for i, field := range thingSpec.Fields {
+				if !field.Informational && readA[i] != readB[i] {
+					t.Errorf("version %s reads %s, and %s", version, readA[i], readB[i])
+				}
+			}
+		}
+	})
+}
+
 // Reading never writes.
 func TestReadingLeavesTheObjectAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -28,3 +28,12 @@ func (k *Kind) Equal(old, current *unstructured.Unstructured) bool {
 	}
 	return k.compared.equalMembers(old.Object, current.Object)
 }
+
+// OperativelyEqual says whether nothing has changed that readers act on: Equal without the fields that are
+// informational. A reader that has other things to do may see such a change later.
+func (k *Kind) OperativelyEqual(old, current *unstructured.Unstructured) bool {
+	if old == nil || current == nil {
+		return old == current
+	}
+	return k.acted.equalMembers(old.Object, current.Object)
+}

@@ -85,6 +85,12 @@ func AddressPoolContractEqual(old, current *unstructured.Unstructured) bool {
 	return addressPoolKind.Equal(old, current)
 }
 
+// AddressPoolOperativelyEqual says whether nothing has changed that readers act on: AddressPoolContractEqual without the
+// informational fields.
+func AddressPoolOperativelyEqual(old, current *unstructured.Unstructured) bool {
+	return addressPoolKind.OperativelyEqual(old, current)
+}
+
 // CheckAddressPoolCRD says what keeps a CRD from being one of AddressPool, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckAddressPoolCRD(crd *unstructured.Unstructured) []crdcheck.Finding {

@@ -293,6 +293,12 @@ func LoadBalancerContractEqual(old, current *unstructured.Unstructured) bool {
 	return loadBalancerKind.Equal(old, current)
 }
 
+// LoadBalancerOperativelyEqual says whether nothing has changed that readers act on: LoadBalancerContractEqual without the
+// informational fields.
+func LoadBalancerOperativelyEqual(old, current *unstructured.Unstructured) bool {
+	return loadBalancerKind.OperativelyEqual(old, current)
+}
+
 // CheckLoadBalancerCRD says what keeps a CRD from being one of LoadBalancer, for each contract version that its labels declare.
 // No findings mean that it conforms.
 func CheckLoadBalancerCRD(crd *unstructured.Unstructured) []crdcheck.Finding {

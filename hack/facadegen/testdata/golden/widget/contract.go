@@ -91,6 +91,7 @@ type Widget struct {
 	// +contract:home:v1=spec.oldParts
 	// +contract:sharesPathWith=Parts
 	// +contract:lenient
+	// +contract:informational
 	// +contract:writer=user
 	LenientParts []Part
 

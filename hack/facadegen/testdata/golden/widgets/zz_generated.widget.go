@@ -91,10 +91,11 @@ var widgetKind = accessor.NewKind(accessor.KindSpec{
 			Paths: [][]string{{"spec.parts"}, {"spec.parts"}},
 		},
 		widgetLenientPartsField: {
-			Name:    "LenientParts",
-			Type:    accessor.Type{Kind: accessor.ObjectList, Members: partMembers},
-			Paths:   [][]string{{"spec.parts", "spec.oldParts"}, {"spec.parts", "spec.oldParts"}},
-			Lenient: true,
+			Name:          "LenientParts",
+			Type:          accessor.Type{Kind: accessor.ObjectList, Members: partMembers},
+			Paths:         [][]string{{"spec.parts", "spec.oldParts"}, {"spec.parts", "spec.oldParts"}},
+			Lenient:       true,
+			Informational: true,
 		},
 		widgetTierField: {
 			Name:  "Tier",
@@ -260,6 +261,12 @@ func PruneWidget(obj *unstructured.Unstructured) { widgetKind.Prune(obj) }
 // deletionTimestamp or ownerReferences.
 func WidgetContractEqual(old, current *unstructured.Unstructured) bool {
 	return widgetKind.Equal(old, current)
+}
+
+// WidgetOperativelyEqual says whether nothing has changed that readers act on: WidgetContractEqual without the
+// informational fields.
+func WidgetOperativelyEqual(old, current *unstructured.Unstructured) bool {
+	return widgetKind.OperativelyEqual(old, current)
 }
 
 // CheckWidgetCRD says what keeps a CRD from being one of Widget, for each contract version that its labels declare.
