@@ -23,6 +23,7 @@ func ManagementOptions(namespace string, syncPeriod time.Duration, crd *metav1.P
 		SyncPeriod:       &syncPeriod,
 		DefaultTransform: trim(nil),
 		ByObject: map[client.Object]cache.ByObject{
+			&clusterv1.Machine{}: {Transform: trim(trimMachine)},
 			&clusterv1.Cluster{}: {Transform: trim(trimCluster)},
 			crd:                  {Transform: trim(trimCRD)},
 		},

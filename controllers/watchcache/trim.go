@@ -56,6 +56,12 @@ func trimCRD(obj any) {
 	}
 }
 
+func trimMachine(obj any) {
+	if machine, ok := obj.(*clusterv1.Machine); ok {
+		compactMachine(machine)
+	}
+}
+
 func trimNode(obj any) {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
@@ -70,4 +76,5 @@ func trimNode(obj any) {
 	for i := range node.Status.Conditions {
 		node.Status.Conditions[i].LastHeartbeatTime = metav1.Time{}
 	}
+	compactNode(node)
 }
