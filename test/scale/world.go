@@ -71,18 +71,15 @@ func startWorld(ctx context.Context, options options, subject subject) (w *world
 		return w, err
 	}
 	crds := []*apiextensionsv1.CustomResourceDefinition{
-		simulator.InfraMachineCRD(simulator.CRDOptions{}), simulator.BootstrapConfigCRD(simulator.CRDOptions{}),
+		simulator.InfraMachineCRD(simulator.CRDOptions{OneVersion: true}), simulator.BootstrapConfigCRD(simulator.CRDOptions{OneVersion: true}),
 	}
 	if _, err := envtest.InstallCRDs(w.env.Config, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
 		return w, fmt.Errorf("installing the simulated kinds: %w", err)
 	}
-	config := w.env.Config
-	if subject.ownClusterController {
-		config = withoutClusterStatus(config)
-	}
-	w.simulator, err = simulator.Start(ctx, config, simulator.Options{
+	w.simulator, err = simulator.Start(ctx, w.env.Config, simulator.Options{
 		BootstrapDelay: options.ProviderDelay, ProvisionDelay: options.ProviderDelay,
 		NodeDelay: options.ProviderDelay, DeletionDelay: options.ProviderDelay,
+		NoClusterStatus: subject.ownClusterController,
 		Jitter: 0.5, Seed: options.Seed, PayloadSize: options.PayloadSize / 2,
 	})
 	if err != nil {

@@ -99,6 +99,9 @@ func (c *clusters) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Re
 	if err := c.prepare(ctx, cluster); err != nil {
 		return ctrl.Result{}, err
 	}
+	if c.options.NoClusterStatus {
+		return ctrl.Result{}, nil
+	}
 	memory := c.remember(cluster, func(*clusterMemory) {})
 	remaining := time.Until(memory.provisionAt)
 	if isTrue(cluster.Status.Initialization.InfrastructureProvisioned) {

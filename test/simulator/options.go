@@ -63,6 +63,9 @@ type Options struct {
 	// the Node of the first control plane Machine. Clusters without control plane Machines need it.
 	ControlPlaneInitialized bool
 
+	// NoClusterStatus leaves the status of Clusters to somebody else, such as Cluster API's Cluster controller.
+	NoClusterStatus bool
+
 	// PayloadSize is how much content outside the contract the provider puts into each object's status, in bytes of JSON.
 	// 0 means half of DefaultPayloadSize, less than 0 means none.
 	PayloadSize int

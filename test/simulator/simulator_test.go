@@ -89,6 +89,18 @@ var _ = Describe("Simulator", func() {
 		Expect(nodes.Items).To(HaveLen(3))
 	})
 
+	It("leaves the status of a Cluster to others when asked", func(ctx SpecContext) {
+		w := newWorld(ctx, simulator.Options{NoClusterStatus: true})
+		w.create(ctx, 1, 0, simulator.Shape{})
+		Eventually(func() error { return k8sClient.Get(ctx, w.key("blue-kubeconfig"), &corev1.Secret{}) }).Should(Succeed())
+		cluster := &clusterv1.Cluster{}
+		Consistently(func() clusterv1.ClusterStatus {
+			Expect(k8sClient.Get(ctx, w.key("blue"), cluster)).To(Succeed())
+			return cluster.Status
+		}).WithTimeout(time.Second).Should(BeZero())
+		Expect(cluster.Spec.ControlPlaneEndpoint.IsValid()).To(BeTrue())
+	})
+
 	It("makes objects of a realistic size", func(ctx SpecContext) {
 		w := newWorld(ctx, simulator.Options{ControlPlaneInitialized: true})
 		w.create(ctx, 0, 1, simulator.Shape{})
