@@ -5,10 +5,8 @@ package machine
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,27 +24,13 @@ import (
 	"github.com/machinist-dev/machinist/controllers/status"
 )
 
-// Indexes of Machines in the cache.
-const (
-	indexCluster       = "spec.clusterName"
-	indexControlPlane  = "control plane of spec.clusterName"
-	indexProviderID    = "spec.providerID"
-	indexNode          = "status.nodeRef.name"
-	indexInfraKind     = "spec.infrastructureRef.kind"
-	indexInfra         = "spec.infrastructureRef"
-	indexBootstrapKind = "spec.bootstrap.configRef.kind"
-	indexBootstrap     = "spec.bootstrap.configRef"
-)
-
 // reconcileTimeout bounds one reconcile.
 const reconcileTimeout = time.Minute
 
 // SetupWithManager registers the controller: its indexes, and what wakes a Machine.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
-	for field, extract := range indexers() {
-		if err := mgr.GetFieldIndexer().IndexField(ctx, &clusterv1.Machine{}, field, extract); err != nil {
-			return fmt.Errorf("indexing Machines by %s: %w", field, err)
-		}
+	if err := addIndexes(ctx, mgr.GetCache()); err != nil {
+		return err
 	}
 	referrers := Referrers{Reader: mgr.GetCache()}
 	return ctrl.NewControllerManagedBy(mgr).
@@ -168,129 +152,4 @@ func infraKind(machine *clusterv1.Machine) external.Kind {
 
 func bootstrapKind(machine *clusterv1.Machine) external.Kind {
 	return external.Kind{Role: external.BootstrapConfig, GroupKind: machine.Spec.Bootstrap.ConfigRef.GroupKind()}
-}
-
-// indexers returns how each index is made.
-func indexers() map[string]client.IndexerFunc {
-	by := func(key func(*clusterv1.Machine) string) client.IndexerFunc {
-		return func(obj client.Object) []string {
-			machine, ok := obj.(*clusterv1.Machine)
-			if !ok {
-				return nil
-			}
-			if k := key(machine); k != "" {
-				return []string{k}
-			}
-			return nil
-		}
-	}
-	configRef := func(index func(ref clusterv1.ContractVersionedObjectReference) string) func(*clusterv1.Machine) string {
-		return func(m *clusterv1.Machine) string {
-			if !m.Spec.Bootstrap.ConfigRef.IsDefined() {
-				return ""
-			}
-			return index(m.Spec.Bootstrap.ConfigRef)
-		}
-	}
-	return map[string]client.IndexerFunc{
-		indexCluster: by(func(m *clusterv1.Machine) string { return m.Spec.ClusterName }),
-		indexControlPlane: by(func(m *clusterv1.Machine) string {
-			if _, controlPlane := m.Labels[clusterv1.MachineControlPlaneLabel]; !controlPlane {
-				return ""
-			}
-			return m.Spec.ClusterName
-		}),
-		indexProviderID:    by(func(m *clusterv1.Machine) string { return m.Spec.ProviderID }),
-		indexNode:          by(func(m *clusterv1.Machine) string { return m.Status.NodeRef.Name }),
-		indexInfraKind:     by(func(m *clusterv1.Machine) string { return m.Spec.InfrastructureRef.GroupKind().String() }),
-		indexInfra:         by(func(m *clusterv1.Machine) string { return referenceKey(m.Spec.InfrastructureRef) }),
-		indexBootstrapKind: by(configRef(func(ref clusterv1.ContractVersionedObjectReference) string { return ref.GroupKind().String() })),
-		indexBootstrap:     by(configRef(referenceKey)),
-	}
-}
-
-// referenceKey is the key of a reference in its index, in which objects are looked up within a namespace.
-func referenceKey(ref clusterv1.ContractVersionedObjectReference) string {
-	return ref.GroupKind().String() + "/" + ref.Name
-}
-
-// Referrers finds Machines by what they reference, in the indexes of the cache.
-type Referrers struct {
-	Reader client.Reader
-}
-
-// Of implements external.Referrers.
-func (f Referrers) Of(ctx context.Context, kind external.Kind) []reconcile.Request {
-	return f.find(ctx, client.MatchingFields{kindIndex(kind): kind.GroupKind.String()})
-}
-
-func kindIndex(kind external.Kind) string {
-	if kind.Role == external.BootstrapConfig {
-		return indexBootstrapKind
-	}
-	return indexInfraKind
-}
-
-// Any implements external.Referrers.
-func (f Referrers) Any(ctx context.Context, kind external.Kind) bool {
-	return len(f.find(ctx, client.MatchingFields{kindIndex(kind): kind.GroupKind.String()}, client.Limit(1))) > 0
-}
-
-// To implements external.Referrers.
-func (f Referrers) To(ctx context.Context, kind external.Kind, key types.NamespacedName) []reconcile.Request {
-	index := indexInfra
-	if kind.Role == external.BootstrapConfig {
-		index = indexBootstrap
-	}
-	return f.find(ctx, client.InNamespace(key.Namespace), client.MatchingFields{index: kind.GroupKind.String() + "/" + key.Name})
-}
-
-// Patient implements external.Referrers. A Machine on its way to Running is woken by each step anyway, and nobody acts on
-// what its conditions say in between.
-func (f Referrers) Patient(ctx context.Context, request reconcile.Request) bool {
-	machine := &clusterv1.Machine{}
-	err := f.Reader.Get(ctx, request.NamespacedName, machine, client.UnsafeDisableDeepCopy)
-	return err == nil && machine.DeletionTimestamp.IsZero() && !machine.Status.NodeRef.IsDefined()
-}
-
-// OfCluster implements workload.Referrers.
-func (f Referrers) OfCluster(ctx context.Context, cluster types.NamespacedName) []reconcile.Request {
-	return f.find(ctx, client.InNamespace(cluster.Namespace), client.MatchingFields{indexCluster: cluster.Name})
-}
-
-// OfNode implements workload.Referrers. A Machine that knows its providerID is found by it, and one that only remembers
-// its Node's name by that.
-func (f Referrers) OfNode(ctx context.Context, cluster types.NamespacedName, node *corev1.Node) []reconcile.Request {
-	var requests []reconcile.Request
-	if node.Spec.ProviderID != "" {
-		requests = f.findIn(ctx, cluster, client.MatchingFields{indexProviderID: node.Spec.ProviderID})
-	}
-	if len(requests) > 0 {
-		return requests
-	}
-	return f.findIn(ctx, cluster, client.MatchingFields{indexNode: node.Name})
-}
-
-func (f Referrers) findIn(ctx context.Context, cluster types.NamespacedName, fields client.MatchingFields) []reconcile.Request {
-	return f.findIf(ctx, func(m *clusterv1.Machine) bool { return m.Spec.ClusterName == cluster.Name }, client.InNamespace(cluster.Namespace), fields)
-}
-
-func (f Referrers) find(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	return f.findIf(ctx, func(*clusterv1.Machine) bool { return true }, options...)
-}
-
-func (f Referrers) findIf(ctx context.Context, keep func(*clusterv1.Machine) bool, options ...client.ListOption) []reconcile.Request {
-	machines := &clusterv1.MachineList{}
-	if err := f.Reader.List(ctx, machines, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		// The cache answers from memory; it fails only when the manager is stopping.
-		ctrl.LoggerFrom(ctx).Error(err, "Listing Machines in the cache")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(machines.Items))
-	for i := range machines.Items {
-		if keep(&machines.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&machines.Items[i])})
-		}
-	}
-	return requests
 }

@@ -1,0 +1,98 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/external"
+)
+
+// Referrers finds Machines by what they reference, in the indexes of the cache.
+type Referrers struct {
+	Reader client.Reader
+}
+
+// Of implements external.Referrers.
+func (f Referrers) Of(ctx context.Context, kind external.Kind) []reconcile.Request {
+	return f.find(ctx, client.MatchingFields{kindIndex(kind): kind.GroupKind.String()})
+}
+
+func kindIndex(kind external.Kind) string {
+	if kind.Role == external.BootstrapConfig {
+		return indexBootstrapKind
+	}
+	return indexInfraKind
+}
+
+// Any implements external.Referrers.
+func (f Referrers) Any(ctx context.Context, kind external.Kind) bool {
+	return len(f.find(ctx, client.MatchingFields{kindIndex(kind): kind.GroupKind.String()}, client.Limit(1))) > 0
+}
+
+// To implements external.Referrers.
+func (f Referrers) To(ctx context.Context, kind external.Kind, key types.NamespacedName) []reconcile.Request {
+	index := indexInfra
+	if kind.Role == external.BootstrapConfig {
+		index = indexBootstrap
+	}
+	return f.find(ctx, client.InNamespace(key.Namespace), client.MatchingFields{index: kind.GroupKind.String() + "/" + key.Name})
+}
+
+// Patient implements external.Referrers. A Machine on its way to Running is woken by each step anyway, and nobody acts on
+// what its conditions say in between.
+func (f Referrers) Patient(ctx context.Context, request reconcile.Request) bool {
+	machine := &clusterv1.Machine{}
+	err := f.Reader.Get(ctx, request.NamespacedName, machine, client.UnsafeDisableDeepCopy)
+	return err == nil && machine.DeletionTimestamp.IsZero() && !machine.Status.NodeRef.IsDefined()
+}
+
+// OfCluster implements workload.Referrers.
+func (f Referrers) OfCluster(ctx context.Context, cluster types.NamespacedName) []reconcile.Request {
+	return f.find(ctx, client.InNamespace(cluster.Namespace), client.MatchingFields{indexCluster: cluster.Name})
+}
+
+// OfNode implements workload.Referrers. A Machine that knows its providerID is found by it, and one that only remembers
+// its Node's name by that.
+func (f Referrers) OfNode(ctx context.Context, cluster types.NamespacedName, node *corev1.Node) []reconcile.Request {
+	var requests []reconcile.Request
+	if node.Spec.ProviderID != "" {
+		requests = f.findIn(ctx, cluster, client.MatchingFields{indexProviderID: node.Spec.ProviderID})
+	}
+	if len(requests) > 0 {
+		return requests
+	}
+	return f.findIn(ctx, cluster, client.MatchingFields{indexNode: node.Name})
+}
+
+func (f Referrers) findIn(ctx context.Context, cluster types.NamespacedName, fields client.MatchingFields) []reconcile.Request {
+	return f.findIf(ctx, func(m *clusterv1.Machine) bool { return m.Spec.ClusterName == cluster.Name }, client.InNamespace(cluster.Namespace), fields)
+}
+
+func (f Referrers) find(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	return f.findIf(ctx, func(*clusterv1.Machine) bool { return true }, options...)
+}
+
+func (f Referrers) findIf(ctx context.Context, keep func(*clusterv1.Machine) bool, options ...client.ListOption) []reconcile.Request {
+	machines := &clusterv1.MachineList{}
+	if err := f.Reader.List(ctx, machines, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		// The cache answers from memory; it fails only when the manager is stopping.
+		ctrl.LoggerFrom(ctx).Error(err, "Listing Machines in the cache")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(machines.Items))
+	for i := range machines.Items {
+		if keep(&machines.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&machines.Items[i])})
+		}
+	}
+	return requests
+}
