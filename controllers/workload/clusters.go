@@ -103,7 +103,7 @@ func (c *Clusters) Get(cluster *clusterv1.Cluster) (*Connection, error) {
 		}
 		return nil, ErrNotConnected
 	}
-	return &Connection{client: state.session.GetClient()}, nil
+	return &Connection{client: state.session.GetClient(), live: state.session.live, coreV1: state.session.coreV1}, nil
 }
 
 // Health returns what the probes of the cluster have seen.

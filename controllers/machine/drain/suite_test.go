@@ -12,12 +12,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/machinist-dev/machinist/test/environment"
+	"github.com/machinist-dev/machinist/test/environment/suite"
+	simulator "github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
 func TestDrain(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "Drain")
 }
+
+var (
+	env *environment.Environment
+	// management is the API server with the MachineDrainRules, which is also one of the clusters that are drained.
+	management client.Client
+	workloads  *simulator.Server
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	ctrl.SetLogger(GinkgoLogr)
+	klog.SetLogger(GinkgoLogr)
+	env = suite.Start(ctx, environment.Options{CRDPaths: []string{"../../../config/crd/bases"}})
+	management = newClient(env.Config)
+	var err error
+	workloads, err = simulator.Start(simulator.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(workloads.Close)
+})
 
 // now is the time of all specs that don't need the time of an API server.
 var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
