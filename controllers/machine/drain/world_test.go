@@ -5,6 +5,8 @@ package drain
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -103,6 +105,20 @@ func (w *world) volumes(ctx context.Context) string {
 	result, err := w.drainer.Volumes(ctx, w.subject)
 	Expect(err).NotTo(HaveOccurred())
 	return result.Message
+}
+
+// cost is what a simulated cluster is asked meanwhile, but for discovery: the specs' client learns the kinds, that of a
+// connection knows them.
+func (w *world) cost(of func()) []string {
+	before := w.simulated.Requests()
+	of()
+	var cost []string
+	for request, count := range w.simulated.Requests() {
+		if count -= before[request]; count > 0 && !strings.HasPrefix(request.Resource, "/") {
+			cost = append(cost, fmt.Sprintf("%d %s %s", count, request.Verb, request.Resource))
+		}
+	}
+	return cost
 }
 
 func (w *world) node(ctx context.Context) *corev1.Node {
