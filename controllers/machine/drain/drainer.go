@@ -55,9 +55,11 @@ type Subject struct {
 type Result struct {
 	// Message says what is left, and why, for the condition Deleting of the Machine. Empty if the step is done.
 	Message string
+	// RetryAfter is when to look again if the step is not done: RetryInterval, or less if the step's timeout ends before.
+	RetryAfter time.Duration
 }
 
-// Done reports whether nothing is left; if not, try again after RetryInterval.
+// Done reports whether nothing is left.
 func (r Result) Done() bool { return r.Message == "" }
 
 // Drain cordons the Node and evicts the Pods whose turn it is. A Node that does not exist is drained. The error says
@@ -68,11 +70,8 @@ func (d *Drainer) Drain(ctx context.Context, subject Subject) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("failed to drain Node %s: %w", subject.nodeName(), err)
 	}
-	started := subject.Now
-	if deletion := subject.Machine.Status.Deletion; deletion != nil && !deletion.NodeDrainStartTime.IsZero() {
-		started = deletion.NodeDrainStartTime.Time
-	}
-	return Result{Message: left.message(started)}, nil
+	step := drainStep(subject.Machine)
+	return step.result(left.message(step.since(subject.Now)), subject.Now), nil
 }
 
 func (d *Drainer) drain(ctx context.Context, subject Subject) (*progress, error) {

@@ -26,11 +26,8 @@ func (d *Drainer) Volumes(ctx context.Context, subject Subject) (Result, error) 
 	if err != nil {
 		return Result{}, fmt.Errorf("failed to look for volumes attached to Node %s: %w", subject.nodeName(), err)
 	}
-	started := subject.Now
-	if deletion := subject.Machine.Status.Deletion; deletion != nil && !deletion.WaitForNodeVolumeDetachStartTime.IsZero() {
-		started = deletion.WaitForNodeVolumeDetachStartTime.Time
-	}
-	return Result{Message: left.message(started)}, nil
+	step := volumesStep(subject.Machine)
+	return step.result(left.message(step.since(subject.Now)), subject.Now), nil
 }
 
 func (d *Drainer) volumes(ctx context.Context, subject Subject) (leftVolumes, error) {
