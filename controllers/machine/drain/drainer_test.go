@@ -5,7 +5,9 @@ package drain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -108,6 +110,16 @@ After above Pods have been removed from the Node, the following Pods will be evi
 		Expect(w.isDeleting(ctx, second)).To(BeFalse())
 	})
 
+	It("says what else is in the way, by Pod", func(ctx SpecContext) {
+		w.budget(ctx, "web")
+		w.budget(ctx, "web", func(b *policyv1.PodDisruptionBudget) { b.Name = "again" })
+		w.run(ctx, "web-1", ofApp("web"))
+		w.run(ctx, "web-2", ofApp("web"))
+		Expect(w.drain(ctx)).To(Equal(heading + strings.ReplaceAll(
+			"* Pods NS/web-1, NS/web-2: failed to evict Pod, This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+			"NS", w.namespace)))
+	})
+
 	It("gives up on Pods that only a kubelet could remove, if that is lost", func(ctx SpecContext) {
 		pod := w.run(ctx, "a")
 		w.loseKubelet(ctx)
@@ -148,6 +160,19 @@ After above Pods have been removed from the Node, the following Pods will be evi
 },
 	Entry(nil, "real"),
 	Entry(nil, "simulated"),
+)
+
+var _ = DescribeTable("A failed eviction is told by a text that is the same each time", func(err error, want string) {
+	Expect(evictionFailure(err)).To(Equal(want))
+},
+	Entry("a refusal without details", &apierrors.StatusError{ErrStatus: metav1.Status{
+		Reason: metav1.StatusReasonTooManyRequests, Code: http.StatusTooManyRequests, Message: "Slow down."}}, "Slow down."),
+	Entry("a refusal with causes", &apierrors.StatusError{ErrStatus: metav1.Status{
+		Reason: metav1.StatusReasonTooManyRequests, Code: http.StatusTooManyRequests, Message: budgetRefusal,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: "One."}, {Message: "Two."}}}}}, budgetRefusal+" One.,Two."),
+	Entry("a deadline", fmt.Errorf("asking: %w", context.DeadlineExceeded), "eviction timeout of 10s reached, eviction will be retried"),
+	Entry("a connection", errors.New("read tcp 10.0.0.5:43210->10.1.1.1:6443: connection reset by peer"),
+		"read tcp 10.1.1.1:6443: connection reset by peer"),
 )
 
 var _ = Describe("A drain in a real cluster", func() {

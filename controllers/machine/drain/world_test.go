@@ -163,13 +163,16 @@ func (w *world) isDeleting(ctx context.Context, pod *corev1.Pod) bool {
 }
 
 // budget makes a PodDisruptionBudget for the app that allows no disruption.
-func (w *world) budget(ctx context.Context, app string) *policyv1.PodDisruptionBudget {
+func (w *world) budget(ctx context.Context, app string, changes ...func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
 	GinkgoHelper()
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: app},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
 		},
+	}
+	for _, change := range changes {
+		change(budget)
 	}
 	Expect(w.Create(ctx, budget)).To(Succeed())
 	w.allow(ctx, budget, 0)

@@ -5,6 +5,7 @@ package workload
 
 import (
 	"fmt"
+	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -14,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// severalBudgets is, like the refusals below, in the words of a real API server.
+const severalBudgets = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
 // useBudget takes one disruption from the budget of the Pod, if it has one, or answers as a real API server does if there
 // is none left.
 func (c *Cluster) useBudget(pod *corev1.Pod) error {
@@ -22,7 +26,9 @@ func (c *Cluster) useBudget(pod *corev1.Pod) error {
 		return err
 	}
 	if len(budgets) > 1 {
-		return apierrors.NewInternalError(fmt.Errorf("%s has more than one PodDisruptionBudget, which evictions do not support", keyOf(pod)))
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: severalBudgets,
+		}}
 	}
 	var refused error
 	err = Update(c, keyOf(budgets[0]), func(budget *policyv1.PodDisruptionBudget) {

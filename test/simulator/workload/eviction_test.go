@@ -128,7 +128,8 @@ var _ = Describe("Evictions", func() {
 		for _, name := range []string{"web", "all"} {
 			Expect(cluster.SetBudget(types.NamespacedName{Namespace: "shop", Name: name}, map[string]string{"app": "web"}, 1)).To(Succeed())
 		}
-		Expect(evict(ctx, nil)).To(MatchError(apierrors.IsInternalError, "InternalError"))
+		Expect(evict(ctx, nil)).To(HaveField("ErrStatus", And(
+			HaveField("Code", BeEquivalentTo(http.StatusInternalServerError)), HaveField("Message", HavePrefix("This pod has more than one")))))
 	})
 
 	DescribeTable("are checked as a real API server does", func(ctx SpecContext, options *metav1.DeleteOptions, reason func(error) bool) {
