@@ -103,7 +103,7 @@ func (c *Clusters) Get(cluster *clusterv1.Cluster) (*Connection, error) {
 		}
 		return nil, ErrNotConnected
 	}
-	return &Connection{client: state.session.GetClient()}, nil
+	return &Connection{client: state.session.GetClient(), live: state.session.live, coreV1: state.session.coreV1}, nil
 }
 
 // HasNode reports whether the cache of a workload cluster that is connected has a Node with this spec.providerID.

@@ -84,9 +84,9 @@ func (c *connection) run(ctx context.Context) {
 // volatile are the parts of error texts that differ at each attempt: the local port of a connection, and the time.
 var volatile = regexp.MustCompile(`\S+->|: current time \S+`)
 
-// stableText is the text of an error without what differs at each attempt. It ends up in conditions, where each change
+// StableText is the text of an error without what differs at each attempt. It ends up in conditions, where each change
 // is a write for every Machine of the Cluster.
-func stableText(err error) string {
+func StableText(err error) string {
 	return volatile.ReplaceAllString(err.Error(), "")
 }
 
@@ -109,7 +109,7 @@ func (c *connection) failed(ctx context.Context, err error) {
 	before := c.state.Load()
 	health := before.health
 	health.Failures++
-	err = errors.New(stableText(err))
+	err = errors.New(StableText(err))
 	c.publish(&connectionState{health: health, err: err})
 	if before.err == nil || before.err.Error() != err.Error() || health.Failures == ProbeFailures {
 		log.FromContext(ctx).Info("Can't connect to workload cluster", "err", err.Error(), "failures", health.Failures)

@@ -17,6 +17,6 @@ func TestStableText(t *testing.T) {
 		"x509: certificate has expired or is not yet valid: current time 2026-11-30T07:00:00Z is after 2026-01-01": "x509: certificate has expired or is not yet valid is after 2026-01-01",
 		"dial tcp 10.1.1.1:6443: connect: connection refused":                                                      "dial tcp 10.1.1.1:6443: connect: connection refused",
 	} {
-		g.Expect(stableText(errors.New(text))).To(Equal(stable))
+		g.Expect(StableText(errors.New(text))).To(Equal(stable))
 	}
 }

@@ -12,13 +12,24 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Connection reads and deletes the Nodes of one workload cluster.
+// Connection reads and deletes the Nodes of one workload cluster, and lends its clients to what needs more of it.
 type Connection struct {
 	client client.Client
+	live   client.Client
+	coreV1 rest.Interface
 }
+
+// Live returns a client whose reads the API server answers, for the kinds in knownKinds. It has no timeout of its own: a
+// worker must bound what it waits for by a context.
+func (c *Connection) Live() client.Client { return c.live }
+
+// CoreV1 returns a client of the API group core/v1, for requests that Live can't make, such as one without retries. What
+// is said of Live about time holds for it too.
+func (c *Connection) CoreV1() rest.Interface { return c.coreV1 }
 
 // ErrSeveralNodes says that nobody can tell which of several Nodes is the Machine's. It ends with an event of one of them.
 var ErrSeveralNodes = errors.New("unexpectedly found more than one Node")

@@ -10,11 +10,14 @@ import (
 	"net/http"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
@@ -36,11 +39,13 @@ const (
 	kubeconfigKey   = "value"
 )
 
-// session is one established connection: a client, and a cache of Nodes that has synced.
+// session is one established connection: clients, and a cache of Nodes that has synced.
 type session struct {
 	cluster.Cluster
 	host   string
 	root   rest.Interface
+	live   client.Client
+	coreV1 rest.Interface
 	cancel context.CancelFunc
 	// ended is closed when the cache has stopped.
 	ended chan struct{}
@@ -55,7 +60,7 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	remote, err := cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.Cache = watchcache.WorkloadOptions()
-		o.MapperProvider = nodeMapper
+		o.MapperProvider = knownKinds
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building the client of the workload cluster: %w", err)
@@ -64,8 +69,14 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the prober of the workload cluster: %w", err)
 	}
+	live, coreV1, err := liveClients(config, remote)
+	if err != nil {
+		return nil, fmt.Errorf("building the live client of the workload cluster: %w", err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &session{Cluster: remote, host: config.Host, root: root, ended: make(chan struct{}), cancel: cancel}
+	s := &session{
+		Cluster: remote, host: config.Host, root: root, live: live, coreV1: coreV1, ended: make(chan struct{}), cancel: cancel,
+	}
 	if err := s.start(ctx, c); err != nil {
 		s.stop()
 		return nil, err
@@ -219,9 +230,36 @@ func nodeProviderID(obj client.Object) []string {
 	return nil
 }
 
-// nodeMapper knows the kinds that we use in workload clusters, so that connecting needs no discovery requests.
-func nodeMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion})
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
+// liveClients make clients that never ask the cache. Each has a rate limit of its own, so that a drain can't hold up the
+// probes.
+func liveClients(config *rest.Config, remote cluster.Cluster) (client.Client, rest.Interface, error) {
+	live, err := client.New(config, client.Options{
+		HTTPClient: remote.GetHTTPClient(), Scheme: remote.GetScheme(), Mapper: remote.GetRESTMapper(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	coreV1, err := corev1client.NewForConfigAndClient(config, remote.GetHTTPClient())
+	if err != nil {
+		return nil, nil, err
+	}
+	return live, coreV1.RESTClient(), nil
+}
+
+// knownKinds are the kinds that we use in workload clusters, so that connecting needs no discovery requests.
+func knownKinds(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{
+		corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, storagev1.SchemeGroupVersion,
+	})
+	for _, kind := range []schema.GroupVersionKind{
+		corev1.SchemeGroupVersion.WithKind("Node"),
+		corev1.SchemeGroupVersion.WithKind("Namespace"),
+		corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
+		storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"),
+	} {
+		mapper.Add(kind, meta.RESTScopeRoot)
+	}
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+	mapper.Add(appsv1.SchemeGroupVersion.WithKind("DaemonSet"), meta.RESTScopeNamespace)
 	return mapper, nil
 }

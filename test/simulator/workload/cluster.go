@@ -42,7 +42,7 @@ type Request struct {
 	UserAgent string
 	// Verb is get, list, watch, create, update, patch or delete; "unknown" for what clusters don't serve.
 	Verb string
-	// Resource is the plural name, with "/status" for the subresource, or the path of something that is not a resource.
+	// Resource is the plural name, with "/status" or "/eviction" for a subresource, or the path of something that is not a resource.
 	Resource string
 }
 

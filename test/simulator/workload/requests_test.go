@@ -188,8 +188,11 @@ var _ = Describe("Requests", func() {
 	It("answer discovery, version and health", func(ctx SpecContext) {
 		groups, resources, err := client.Discovery().ServerGroupsAndResources()
 		Expect(err).NotTo(HaveOccurred())
-		Expect(groups).To(ConsistOf(HaveField("Name", ""), HaveField("Name", "apps"), HaveField("Name", "storage.k8s.io")))
-		Expect(resources).To(ContainElement(HaveField("APIResources", ContainElement(HaveField("Name", "nodes/status")))))
+		Expect(groups).To(ConsistOf(HaveField("Name", ""), HaveField("Name", "apps"),
+			HaveField("Name", "policy"), HaveField("Name", "storage.k8s.io")))
+		for _, subresource := range []string{"nodes/status", "pods/eviction"} {
+			Expect(resources).To(ContainElement(HaveField("APIResources", ContainElement(HaveField("Name", subresource)))))
+		}
 		version, err := client.Discovery().ServerVersion()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(version.GitVersion).To(Equal(workload.KubernetesVersion))

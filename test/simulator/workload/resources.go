@@ -31,6 +31,8 @@ type resource struct {
 	namespaced bool
 	// status says that the kind has a status subresource, so that the main resource ignores changes of status.
 	status bool
+	// eviction says that the kind has an eviction subresource.
+	eviction bool
 	// fields returns the fields, besides name and namespace, that a field selector may name. Nil for none.
 	fields func(Object) fields.Set
 }
@@ -39,13 +41,14 @@ type resource struct {
 // draining a Node and waiting for its volumes look at.
 var resources = []*resource{
 	{GroupVersionKind: core("Node"), plural: "nodes", status: true},
-	{GroupVersionKind: core("Pod"), plural: "pods", namespaced: true, status: true, fields: podFields},
+	{GroupVersionKind: core("Pod"), plural: "pods", namespaced: true, status: true, eviction: true, fields: podFields},
 	{GroupVersionKind: core("Namespace"), plural: "namespaces", status: true},
 	{GroupVersionKind: core("ConfigMap"), plural: "configmaps", namespaced: true},
 	{GroupVersionKind: core("Secret"), plural: "secrets", namespaced: true},
 	{GroupVersionKind: core("PersistentVolume"), plural: "persistentvolumes", status: true},
 	{GroupVersionKind: core("PersistentVolumeClaim"), plural: "persistentvolumeclaims", namespaced: true, status: true},
 	{GroupVersionKind: apps("DaemonSet"), plural: "daemonsets", namespaced: true, status: true},
+	{GroupVersionKind: policy("PodDisruptionBudget"), plural: "poddisruptionbudgets", namespaced: true, status: true},
 	{GroupVersionKind: storage("VolumeAttachment"), plural: "volumeattachments", status: true},
 }
 
@@ -55,6 +58,10 @@ func core(kind string) schema.GroupVersionKind {
 
 func apps(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
+}
+
+func policy(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: kind}
 }
 
 func storage(kind string) schema.GroupVersionKind {
@@ -177,6 +184,12 @@ func resourceList(gv schema.GroupVersion) *metav1.APIResourceList {
 		if res.status {
 			entry.Name, entry.Verbs = res.plural+"/status", res.verbs(true)
 			list.APIResources = append(list.APIResources, entry)
+		}
+		if res.eviction {
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: res.plural + "/eviction", Namespaced: res.namespaced, Verbs: metav1.Verbs{"create"},
+				Group: evictionKind.Group, Version: evictionKind.Version, Kind: evictionKind.Kind,
+			})
 		}
 	}
 	return list

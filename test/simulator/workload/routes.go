@@ -6,6 +6,7 @@ package workload
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,6 +37,9 @@ func (s *Server) handle(to route, h handler) {
 		defer s.running.Done()
 		if err := s.serve(to, h, w, r); err != nil {
 			status := statusOfError(err)
+			if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+				w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+			}
 			_ = writeJSON(w, int(status.Code), status) // a Status always has a JSON form
 		}
 	})
@@ -107,6 +111,9 @@ func (s *Server) routeResource(res *resource) {
 		s.handle(route{http.MethodGet, object + "/status", "get", status}, res.get)
 		s.handle(route{http.MethodPut, object + "/status", "update", status}, res.update(statusResource))
 		s.handle(route{http.MethodPatch, object + "/status", "patch", status}, res.patch(statusResource))
+	}
+	if res.eviction {
+		s.handle(route{http.MethodPost, object + "/eviction", "create", res.plural + "/eviction"}, res.evict)
 	}
 	for _, path := range []string{collection, object} {
 		s.handle(route{path: path, verb: "unknown", resource: res.plural}, func(_ *Cluster, _ http.ResponseWriter, r *http.Request) error {
