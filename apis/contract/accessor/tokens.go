@@ -1,0 +1,149 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package accessor
+
+import "bytes"
+
+// peek returns the next byte; 0, which is not valid outside of strings nor in them, at the end.
+func (p *pruner) peek() byte {
+	if p.at < len(p.src) {
+		return p.src[p.at]
+	}
+	return 0
+}
+
+// take reads the byte if it is the next one.
+func (p *pruner) take(c byte) bool {
+	if p.peek() != c {
+		return false
+	}
+	p.at++
+	return true
+}
+
+func (p *pruner) space() {
+	for p.at < len(p.src) {
+		switch p.src[p.at] {
+		case ' ', '\t', '\n', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// begin reads the begin of the object or list at hand, which ends with the given byte, and reports whether there is
+// something in it.
+func (p *pruner) begin(end byte) bool {
+	p.at++
+	p.space()
+	return p.peek() != end
+}
+
+// next reads the comma after a member or an element, and reports whether there was one. If not, this is the end, or wrong.
+// A comma before the end is wrong, too: no value begins like that.
+func (p *pruner) next() bool {
+	p.space()
+	if !p.take(',') {
+		return false
+	}
+	p.space()
+	return true
+}
+
+func (p *pruner) colon() bool {
+	p.space()
+	if !p.take(':') {
+		return false
+	}
+	p.space()
+	return true
+}
+
+// key reads a key and its colon. A key that is spelled with escapes is none that can be compared.
+func (p *pruner) key() ([]byte, bool) {
+	start := p.at + 1
+	if !p.text() {
+		return nil, false
+	}
+	key := p.src[start : p.at-1]
+	return key, bytes.IndexByte(key, '\\') < 0 && p.colon()
+}
+
+// text reads a string.
+func (p *pruner) text() bool {
+	if !p.take('"') {
+		return false
+	}
+	for p.at < len(p.src) {
+		c := p.src[p.at]
+		p.at++
+		switch {
+		case c == '"':
+			return true
+		case c < ' ':
+			return false
+		case c == '\\':
+			if !p.escape() {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// escape reads what follows a backslash.
+func (p *pruner) escape() bool {
+	c := p.peek()
+	p.at++
+	switch c {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	case 'u':
+		for range 4 {
+			if !isHex(p.peek()) {
+				return false
+			}
+			p.at++
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func (p *pruner) word(word string) bool {
+	if len(p.src)-p.at < len(word) || string(p.src[p.at:p.at+len(word)]) != word {
+		return false
+	}
+	p.at += len(word)
+	return true
+}
+
+// number reads a number without an exponent.
+func (p *pruner) number() bool {
+	start := p.at
+	p.take('-')
+	first := p.peek()
+	if digits := p.digits(); digits == 0 || first == '0' && digits > 1 {
+		return false
+	}
+	if p.take('.') && p.digits() == 0 {
+		return false
+	}
+	c := p.peek()
+	return c != 'e' && c != 'E' && p.at-start <= maxDigits
+}
+
+func (p *pruner) digits() int {
+	start := p.at
+	for c := p.peek(); '0' <= c && c <= '9'; c = p.peek() {
+		p.at++
+	}
+	return p.at - start
+}
