@@ -3,7 +3,11 @@
 
 package accessor
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // peek returns the next byte; 0, which is not valid outside of strings nor in them, at the end.
 func (p *pruner) peek() byte {
@@ -23,13 +27,8 @@ func (p *pruner) take(c byte) bool {
 }
 
 func (p *pruner) space() {
-	for p.at < len(p.src) {
-		switch p.src[p.at] {
-		case ' ', '\t', '\n', '\r':
-			p.at++
-		default:
-			return
-		}
+	for c := p.peek(); c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r'); c = p.peek() {
+		p.at++
 	}
 }
 
@@ -76,21 +75,42 @@ func (p *pruner) text() bool {
 	if !p.take('"') {
 		return false
 	}
-	for p.at < len(p.src) {
-		c := p.src[p.at]
-		p.at++
-		switch {
+	for {
+		length := plainLength(p.src[p.at:])
+		p.at += length
+		switch c := p.peek(); {
 		case c == '"':
+			p.at++
 			return true
-		case c < ' ':
-			return false
 		case c == '\\':
+			p.at++
 			if !p.escape() {
 				return false
 			}
+		default:
+			return false // a control character, or the end
 		}
 	}
-	return false
+}
+
+// plainLength returns the number of bytes before the first quote, backslash or control character. Most of an object is
+// passed by here: it takes eight bytes at a time.
+func plainLength(s []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		word := binary.LittleEndian.Uint64(s[i:])
+		quote, slash := word^('"'*ones), word^('\\'*ones)
+		// A byte's top bit is set where it is zero in quote or slash, or less than a space in word. Borrows may set more,
+		// but only above one that is right.
+		if special := ((quote-ones)&^quote | (slash-ones)&^slash | (word-' '*ones)&^word) & tops; special != 0 {
+			return i + bits.TrailingZeros64(special)/8
+		}
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	return i
 }
 
 // escape reads what follows a backslash.
