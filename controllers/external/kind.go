@@ -17,13 +17,23 @@ import (
 type Role struct {
 	name          string
 	prune         func(*unstructured.Unstructured)
+	pruneJSON     func(dst, src []byte) (pruned, rest []byte, err error)
+	pruneListJSON func(src []byte) (list []byte, items [][]byte, err error)
 	contractEqual func(before, after *unstructured.Unstructured) bool
 }
 
 // The roles that a Machine references. They are compared by pointer.
 var (
-	InfraMachine    = &Role{name: "InfraMachine", prune: facade.PruneInfraMachine, contractEqual: facade.InfraMachineContractEqual}
-	BootstrapConfig = &Role{name: "BootstrapConfig", prune: facade.PruneBootstrapConfig, contractEqual: facade.BootstrapConfigContractEqual}
+	InfraMachine = &Role{
+		name:  "InfraMachine",
+		prune: facade.PruneInfraMachine, pruneJSON: facade.PruneInfraMachineJSON, pruneListJSON: facade.PruneInfraMachineListJSON,
+		contractEqual: facade.InfraMachineContractEqual,
+	}
+	BootstrapConfig = &Role{
+		name:  "BootstrapConfig",
+		prune: facade.PruneBootstrapConfig, pruneJSON: facade.PruneBootstrapConfigJSON, pruneListJSON: facade.PruneBootstrapConfigListJSON,
+		contractEqual: facade.BootstrapConfigContractEqual,
+	}
 )
 
 // String returns the contract's name of the role.
