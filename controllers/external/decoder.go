@@ -106,7 +106,7 @@ func decodeStatus(data []byte) (runtime.Object, error) {
 func decodeBookmark(data []byte, object *packed) error {
 	var bookmark struct {
 		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
+			Annotations map[string]any `json:"annotations"`
 		} `json:"metadata"`
 	}
 	if err := utiljson.Unmarshal(data, &bookmark); err != nil {
@@ -159,7 +159,7 @@ type packedList struct {
 // DeepCopyObject implements runtime.Object. The items are shared: nobody writes to them.
 func (l *packedList) DeepCopyObject() runtime.Object {
 	out := &packedList{TypeMeta: l.TypeMeta, Items: append([]*packed(nil), l.Items...)}
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	l.DeepCopyInto(&out.ListMeta)
 	return out
 }
 

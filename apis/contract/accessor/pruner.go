@@ -87,13 +87,11 @@ func (p *pruner) elements(m *mask) bool {
 		if last := len(p.out) - 1; p.out[last] != '[' {
 			p.out = append(p.out, ',')
 		}
-		ok := false
 		if p.peek() == '{' {
-			_, ok = p.members(m)
-		} else {
-			ok = p.copy()
-		}
-		if !ok {
+			if _, ok := p.members(m); !ok {
+				return false
+			}
+		} else if !p.copy() {
 			return false
 		}
 	}

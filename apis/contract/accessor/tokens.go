@@ -78,11 +78,11 @@ func (p *pruner) text() bool {
 	for {
 		length := plainLength(p.src[p.at:])
 		p.at += length
-		switch c := p.peek(); {
-		case c == '"':
+		switch p.peek() {
+		case '"':
 			p.at++
 			return true
-		case c == '\\':
+		case '\\':
 			p.at++
 			if !p.escape() {
 				return false
