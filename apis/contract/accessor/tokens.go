@@ -145,7 +145,7 @@ func (p *pruner) word(word string) bool {
 	return true
 }
 
-// number reads a number without an exponent.
+// number reads a number up to its exponent, if it has one. Nothing that may follow a value begins like an exponent.
 func (p *pruner) number() bool {
 	start := p.at
 	p.take('-')
@@ -156,8 +156,7 @@ func (p *pruner) number() bool {
 	if p.take('.') && p.digits() == 0 {
 		return false
 	}
-	c := p.peek()
-	return c != 'e' && c != 'E' && p.at-start <= maxDigits
+	return p.at-start <= maxDigits
 }
 
 func (p *pruner) digits() int {
