@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -61,7 +62,7 @@ func TestRequestsAreThoseOfADynamicClient(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind":"AnyMachineList","apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","items":[]}`))
 	}))
 	defer server.Close()
-	ours, theirs := bothClients(g, server.URL)
+	ours, theirs := bothClients(g, server.URL+"/behind/a/proxy")
 	for _, options := range []metav1.ListOptions{
 		{},
 		{LabelSelector: "a=b,!c", FieldSelector: "metadata.name=x", ResourceVersion: "7", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan},
@@ -171,6 +172,25 @@ func TestListIsAListToClientGo(t *testing.T) {
 	g.Expect(meta.EachListItem(list.DeepCopyObject(), func(runtime.Object) error { count++; return nil })).To(Succeed())
 	g.Expect(count).To(Equal(2))
 	g.Expect(items[0].DeepCopyObject()).To(Equal(items[0]))
+}
+
+// What is dropped is not decoded: a few values are made for each object, where its maps would be thousands.
+func TestDecodingMakesFewValues(t *testing.T) {
+	g := NewWithT(t)
+	const many, few = 50, 25
+	event := eventLine(t, watch.Modified, realisticObject(t))
+	g.Expect(testing.AllocsPerRun(10, func() {
+		var got metav1.WatchEvent
+		_, _, err := eventDecoder{decoder{InfraMachine}}.Decode(event, nil, &got)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(decoder{InfraMachine}.object(got.Object.Raw, nil)).NotTo(BeNil())
+	})).To(BeNumerically("<", few))
+	list, err := json.Marshal(map[string]any{"kind": "L", "items": slices.Repeat([]any{realisticObject(t)}, many)})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(testing.AllocsPerRun(10, func() {
+		_, err := decoder{InfraMachine}.list(list, &packedList{})
+		g.Expect(err).NotTo(HaveOccurred())
+	})).To(BeNumerically("<", many*few))
 }
 
 // eventsOf returns all events of a watch, each as a line of what matters.
