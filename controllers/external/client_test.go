@@ -177,7 +177,7 @@ func TestListIsAListToClientGo(t *testing.T) {
 // What is dropped is not decoded: a few values are made for each object, where its maps would be thousands.
 func TestDecodingMakesFewValues(t *testing.T) {
 	g := NewWithT(t)
-	const many, few = 50, 25
+	const many, few = 50, 100
 	event := eventLine(t, watch.Modified, realisticObject(t))
 	g.Expect(testing.AllocsPerRun(10, func() {
 		var got metav1.WatchEvent
