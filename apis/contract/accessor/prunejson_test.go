@@ -173,9 +173,10 @@ func TestPruneJSONNamesTheOffset(t *testing.T) {
 	}
 }
 
+// Growing the result counts twice under the race detector.
 func TestPruneJSONAllocatesTheResultOnly(t *testing.T) {
 	source := []byte(`{"metadata":{"name":"n"},"spec":{"string":"x"},"x":[` + strings.Repeat(`{"a":["\n",1.5,true,null]},`, 1000) + `{}]}`)
-	if allocations := testing.AllocsPerRun(100, func() { _, _, _ = thing.PruneJSON(nil, source) }); allocations > 1 {
+	if allocations := testing.AllocsPerRun(100, func() { _, _, _ = thing.PruneJSON(nil, source) }); allocations > 2 {
 		t.Errorf("%v allocations", allocations)
 	}
 }
