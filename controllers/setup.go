@@ -29,6 +29,7 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
 	"github.com/machinist-dev/machinist/controllers/machine"
+	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
 	"github.com/machinist-dev/machinist/controllers/watchcache"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
@@ -113,6 +114,10 @@ func diagnostics(o Options) metricsserver.Options {
 
 // Setup registers all controllers with the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	rules, err := o.nodeRules()
+	if err != nil {
+		return err
+	}
 	referrers := machine.Referrers{Reader: mgr.GetCache()}
 	tracker, err := external.NewTracker(external.Options{
 		Config: mgr.GetConfig(), Cache: mgr.GetCache(), Referrers: referrers, Namespace: o.Namespace,
@@ -121,7 +126,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	clusters := workload.NewClusters(workload.Options{
-		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers,
+		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers, SameNode: nodesync.Same,
 		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent,
 	})
 	// The registry is the process's: of several managers in one, as in tests, the first has its metrics served.
@@ -134,6 +139,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Client:                      watchcache.Guard(mgr.GetClient()),
 		External:                    tracker,
 		Workload:                    clusters,
+		NodeRules:                   rules,
 		Recorder:                    mgr.GetEventRecorder("machine-controller"),
 		Clock:                       clock.RealClock{},
 		WatchFilter:                 o.WatchFilter,

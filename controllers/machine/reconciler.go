@@ -17,6 +17,7 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
 
@@ -36,8 +37,10 @@ type Reconciler struct {
 	Client client.Client
 	// External reads and writes InfraMachines and BootstrapConfigs.
 	External *external.Tracker
-	// Workload reads Nodes.
+	// Workload reads and patches Nodes.
 	Workload *workload.Clusters
+	// NodeRules tell what a Node gets from its Machine.
+	NodeRules nodesync.Rules
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Clock tells the time.
@@ -144,7 +147,7 @@ func (r *Reconciler) result(s *scope, errs ...error) (ctrl.Result, error) {
 		switch {
 		case errors.Is(err, errStale):
 			s.wakeAfter(staleRetry)
-		case errors.Is(err, errBehind), errors.Is(err, external.ErrBehind):
+		case errors.Is(err, errBehind), errors.Is(err, external.ErrBehind), errors.Is(err, workload.ErrBehind):
 			s.wakeAfter(behindRetry)
 		case err != nil:
 			failures = append(failures, err)

@@ -53,6 +53,9 @@ type Options struct {
 	Cache cache.Cache
 	// Referrers maps clusters and Nodes to what must be reconciled.
 	Referrers Referrers
+	// SameNode reports whether two versions of a Node are alike in what a Machine writes to it. What a Machine reads from it
+	// is compared here.
+	SameNode func(before, after *corev1.Node) bool
 	// QPS and Burst limit the requests to each workload cluster.
 	QPS   float32
 	Burst int
@@ -103,7 +106,7 @@ func (c *Clusters) Get(cluster *clusterv1.Cluster) (*Connection, error) {
 		}
 		return nil, ErrNotConnected
 	}
-	return &Connection{client: state.session.GetClient()}, nil
+	return &Connection{client: state.session.GetClient(), writes: &state.session.writes, wake: connection.wakeNode}, nil
 }
 
 // Health returns what the probes of the cluster have seen.

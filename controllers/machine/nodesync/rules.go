@@ -26,18 +26,18 @@ type Rules struct {
 // of the expressions somewhere; and the taints of the Machine, if they are asked for. The error names each expression that
 // is none.
 func NewRules(labels, annotations []string, taints bool) (Rules, error) {
-	compiledLabels, errLabels := compile(labels)
-	compiledAnnotations, errAnnotations := compile(annotations)
+	compiledLabels, errLabels := compile("labels", labels)
+	compiledAnnotations, errAnnotations := compile("annotations", annotations)
 	return Rules{labels: compiledLabels, annotations: compiledAnnotations, taints: taints}, errors.Join(errLabels, errAnnotations)
 }
 
-func compile(expressions []string) ([]*regexp.Regexp, error) {
+func compile(of string, expressions []string) ([]*regexp.Regexp, error) {
 	var compiled []*regexp.Regexp
 	var errs []error
 	for _, expression := range expressions {
 		r, err := regexp.Compile(expression)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%q is no regular expression: %w", expression, err))
+			errs = append(errs, fmt.Errorf("expressions for %s: %q is no regular expression: %w", of, expression, err))
 			continue
 		}
 		compiled = append(compiled, r)

@@ -70,5 +70,5 @@ var _ = DescribeTable("Annotations that a Node gets", func(machine *clusterv1.Ma
 
 var _ = It("Expressions that are none are all named", func() {
 	_, err := NewRules([]string{"("}, []string{"ok", "[z-a]"}, false)
-	Expect(err).To(MatchError(And(ContainSubstring(`"(" is no regular expression`), ContainSubstring(`"[z-a]" is no regular expression`))))
+	Expect(err).To(MatchError(And(ContainSubstring(`expressions for labels: "(" is no regular expression`), ContainSubstring(`expressions for annotations: "[z-a]" is no regular expression`))))
 })
