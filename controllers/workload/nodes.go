@@ -91,7 +91,11 @@ func (c *Connection) PatchNode(ctx context.Context, node, target *corev1.Node) (
 		return nil, fmt.Errorf("patching Node %s: %w", node.Name, err)
 	}
 	watchcache.TrimNode(written)
-	c.writes.accepted(node.ResourceVersion, written)
+	from := node.ResourceVersion
+	if !sameNode(target, written) {
+		from = "" // there is somebody else's change in it, too, of which the Machine has to be told
+	}
+	c.writes.accepted(from, written)
 	if cached := c.cached(ctx, node); cached == nil || !older(cached.ResourceVersion, written.ResourceVersion) {
 		c.writes.forget(node.UID) // the event was faster than the answer
 	}
@@ -111,6 +115,15 @@ func nodePatch(node, target *corev1.Node) ([]byte, error) {
 		return nil, fmt.Errorf("building the patch of Node %s: %w", node.Name, err)
 	}
 	return data, nil
+}
+
+// sameNode compares all that a cached Node has but its version.
+func sameNode(a, b *corev1.Node) bool {
+	return a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		apiequality.Semantic.DeepEqual(a.Labels, b.Labels) &&
+		apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
+		apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
+		apiequality.Semantic.DeepEqual(a.Status, b.Status)
 }
 
 // cached returns the Node as the cache has it, nil if it doesn't have it any more.

@@ -23,7 +23,8 @@ type nodeWrites struct {
 type nodeWrite struct {
 	// written is the Node as the last patch that was accepted left it; nil if none was.
 	written *corev1.Node
-	// from is the resourceVersion that the last patch was made for, accepted or not.
+	// from is the resourceVersion that the last patch was made for, accepted or not; empty if what came of it holds more than
+	// the patch.
 	from string
 	// refusedAt is when the API server refused the last patch; zero if it did not.
 	refusedAt time.Time
@@ -32,7 +33,7 @@ type nodeWrite struct {
 // refusedFor is how long a patch that was refused is not tried again while nothing newer is known.
 const refusedFor = 5 * time.Second
 
-// accepted remembers a patch of the Node that had the version. The Node that came of it is shared from then on.
+// accepted remembers a patch of the Node that had the version; see nodeWrite for an empty one. The Node that came of it is shared from then on.
 func (w *nodeWrites) accepted(from string, written *corev1.Node) {
 	w.change(written.UID, func(last *nodeWrite) { *last = nodeWrite{written: written, from: from} })
 }
