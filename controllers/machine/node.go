@@ -44,6 +44,7 @@ func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
 	}
 	s.node.node = node
 	if node == nil {
+		s.node.lacksProviderID = connection.LacksProviderID(ctx, s.machine.Name)
 		return nil
 	}
 	if !s.machine.Status.NodeRef.IsDefined() {

@@ -58,6 +58,13 @@ func (c *Connection) NodeByProviderID(ctx context.Context, providerID string) (*
 	}
 }
 
+// LacksProviderID reports whether the cache has a Node of that name without a spec.providerID.
+func (c *Connection) LacksProviderID(ctx context.Context, name string) bool {
+	node := &corev1.Node{}
+	err := c.client.Get(ctx, client.ObjectKey{Name: name}, node)
+	return err == nil && node.Spec.ProviderID == ""
+}
+
 // writeTimeout bounds a request that a worker waits for, so that a cluster that doesn't answer can't hold up the others.
 const writeTimeout = 10 * time.Second
 

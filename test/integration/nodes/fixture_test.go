@@ -24,7 +24,10 @@ import (
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
-type object = map[string]any
+type (
+	object = map[string]any
+	kv     = map[string]string
+)
 
 // name is that of the one Machine of a place, of its provider objects and of its Node.
 const name = "blue-worker-0"
@@ -62,6 +65,13 @@ func (p *place) add(ctx context.Context, change func(m *clusterv1.Machine)) {
 	objects := simulator.Machines(builder.Cluster(p.namespace, "blue").Build(), 0, 1, simulator.Shape{PayloadSize: -1})
 	change(objects[2].(*clusterv1.Machine))
 	Expect(simulator.Create(ctx, k8s, 1, objects...)).To(Succeed())
+}
+
+// addWithoutNode creates a Machine whose server never becomes a Node.
+func (p *place) addWithoutNode(ctx context.Context) {
+	GinkgoHelper()
+	shape := simulator.Shape{PayloadSize: -1, Annotations: kv{simulator.FaultAnnotation: string(simulator.NeverJoins)}}
+	Expect(simulator.Create(ctx, k8s, 1, simulator.Machines(builder.Cluster(p.namespace, "blue").Build(), 0, 1, shape)...)).To(Succeed())
 }
 
 func (p *place) running(ctx context.Context) {

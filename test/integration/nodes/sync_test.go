@@ -191,6 +191,26 @@ var _ = It("A record of taints that can't be read is said in an event, and nothi
 		})
 })
 
+var _ = It("A Machine names the Node that it can't take for its own because it has no provider ID", func(ctx SpecContext) {
+	p := newEmptyPlace(ctx)
+	text := func(message string) OmegaMatcher {
+		return ContainElement(And(HaveField("Type", "NodeReady"), HaveField("Reason", "InspectionFailed"), HaveField("Message", message)))
+	}
+	conditions := func() []metav1.Condition { return p.machine(ctx).Status.Conditions }
+	Expect(p.workload.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "of-somebody"}})).To(Succeed())
+	p.addWithoutNode(ctx)
+	Eventually(func() string { return p.machine(ctx).Spec.ProviderID }).WithContext(ctx).ShouldNot(BeEmpty())
+	waiting := "Waiting for a Node with spec.providerID " + p.machine(ctx).Spec.ProviderID + " to exist"
+	Eventually(conditions).WithContext(ctx).Should(text(waiting))
+	Expect(p.workload.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+	Eventually(conditions).WithContext(ctx).Should(text(waiting + "; Node " + name + " has no spec.providerID: kubelet or cloud provider has to set it"))
+	p.expectOnePatch(ctx, func() { p.change(func(n *corev1.Node) { n.Spec.ProviderID = p.machine(ctx).Spec.ProviderID }) },
+		func(g Gomega, n *corev1.Node) {
+			g.Expect(n.Annotations).To(HaveKeyWithValue("cluster.x-k8s.io/machine", name))
+		})
+	Expect(p.machine(ctx).Status.NodeRef.Name).To(Equal(name))
+})
+
 var _ = It("Of two Nodes with one provider ID neither is touched, and the Machine names both", func(ctx SpecContext) {
 	p := newPlace(ctx, ask)
 	other := p.node()
