@@ -5,6 +5,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -29,6 +30,9 @@ func (r *Reconciler) syncNode(ctx context.Context, s *scope, connection *workloa
 	}
 	patched, err := connection.PatchNode(ctx, node, desired)
 	if err != nil {
+		if !errors.Is(err, workload.ErrBehind) {
+			s.warning("FailedSyncNode", "SyncNode", err.Error())
+		}
 		return fmt.Errorf("failed to reconcile Node %s: %w", node.Name, err)
 	}
 	_, before := node.Labels[clusterv1.InterruptibleLabel]
