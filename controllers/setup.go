@@ -30,6 +30,7 @@ import (
 	"github.com/machinist-dev/machinist/controllers/external"
 	"github.com/machinist-dev/machinist/controllers/machine"
 	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 	"github.com/machinist-dev/machinist/controllers/watchcache"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
@@ -129,6 +130,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers, SameNode: nodesync.Same,
 		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent,
 	})
+	revisions, err := rollout.New(rollout.Options{
+		Config: mgr.GetConfig(), HTTP: mgr.GetHTTPClient(), Cache: mgr.GetCache(), CRD: external.CRDMetadata(),
+		Machines: referrers.OfMachineSet, Namespace: o.Namespace,
+	})
+	if err != nil {
+		return err
+	}
 	// The registry is the process's: of several managers in one, as in tests, the first has its metrics served.
 	for _, collector := range []prometheus.Collector{tracker, &machine.Metrics{Reader: mgr.GetCache()}} {
 		if err := metrics.Registry.Register(collector); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
@@ -140,6 +148,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		External:                    tracker,
 		Workload:                    clusters,
 		NodeRules:                   rules,
+		Revisions:                   revisions,
 		Recorder:                    mgr.GetEventRecorder("machine-controller"),
 		Clock:                       clock.RealClock{},
 		WatchFilter:                 o.WatchFilter,

@@ -21,9 +21,13 @@ func (r *Reconciler) syncNode(ctx context.Context, s *scope, connection *workloa
 	if s.infra.object != nil && s.infra.problem == nil {
 		want.Interruptible = new(s.infra.fields.Interruptible())
 	}
+	var unread error
+	want.OutdatedRevision, unread = r.Revisions.Outdated(s.machine)
 	desired, problem := nodesync.Desired(node, want)
-	if problem != nil {
-		s.warning("FailedSyncNode", "SyncNode", problem.Error()) // only a change of the Node can help, and wakes the Machine
+	for _, err := range []error{unread, problem} {
+		if err != nil {
+			s.warning("FailedSyncNode", "SyncNode", err.Error()) // only a change of that object can help, and wakes the Machine
+		}
 	}
 	if desired == nil {
 		return nil

@@ -18,6 +18,7 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
 	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
 
@@ -41,6 +42,8 @@ type Reconciler struct {
 	Workload *workload.Clusters
 	// NodeRules tell what a Node gets from its Machine.
 	NodeRules nodesync.Rules
+	// Revisions tell whether a rollout is about to replace a Machine.
+	Revisions *rollout.Revisions
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Clock tells the time.

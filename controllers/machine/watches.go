@@ -21,6 +21,7 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 	"github.com/machinist-dev/machinist/controllers/status"
 )
 
@@ -29,6 +30,7 @@ const (
 	indexCluster       = "spec.clusterName"
 	indexProviderID    = "spec.providerID"
 	indexNode          = "status.nodeRef.name"
+	indexMachineSet    = "metadata.ownerReferences.machineSet"
 	indexInfraKind     = "spec.infrastructureRef.kind"
 	indexInfra         = "spec.infrastructureRef"
 	indexBootstrapKind = "spec.bootstrap.configRef.kind"
@@ -54,6 +56,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		}), builder.WithPredicates(clusterChanges())).
 		WatchesRawSource(r.External.Source()).
 		WatchesRawSource(r.Workload.Source()).
+		WatchesRawSource(r.Revisions.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, ReconciliationTimeout: reconcileTimeout}).
 		Complete(r)
 }
@@ -176,6 +179,7 @@ func indexers() map[string]client.IndexerFunc {
 		indexCluster:       by(func(m *clusterv1.Machine) string { return m.Spec.ClusterName }),
 		indexProviderID:    by(func(m *clusterv1.Machine) string { return m.Spec.ProviderID }),
 		indexNode:          by(func(m *clusterv1.Machine) string { return m.Status.NodeRef.Name }),
+		indexMachineSet:    by(rollout.MachineSetOf),
 		indexInfraKind:     by(func(m *clusterv1.Machine) string { return m.Spec.InfrastructureRef.GroupKind().String() }),
 		indexInfra:         by(func(m *clusterv1.Machine) string { return referenceKey(m.Spec.InfrastructureRef) }),
 		indexBootstrapKind: by(configRef(func(ref clusterv1.ContractVersionedObjectReference) string { return ref.GroupKind().String() })),
@@ -233,6 +237,11 @@ func (f Referrers) OfNode(ctx context.Context, cluster types.NamespacedName, nod
 		requests = append(requests, reconcile.Request{NamespacedName: key})
 	}
 	return requests
+}
+
+// OfMachineSet returns the requests of the Machines that the MachineSet owns.
+func (f Referrers) OfMachineSet(ctx context.Context, machineSet types.NamespacedName) []reconcile.Request {
+	return f.find(ctx, client.InNamespace(machineSet.Namespace), client.MatchingFields{indexMachineSet: machineSet.Name})
 }
 
 func (f Referrers) findIn(ctx context.Context, cluster types.NamespacedName, fields client.MatchingFields) []reconcile.Request {
