@@ -4,12 +4,14 @@
 package rollout
 
 import (
+	"context"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
@@ -103,4 +105,38 @@ var _ = It("Of an object is kept what is read here", func() {
 	Expect(trim(object)).To(Equal(kept))
 	tombstone := toolscache.DeletedFinalStateUnknown{Key: "ns/set"}
 	Expect(trim(tombstone)).To(Equal(tombstone))
+})
+
+var _ = Describe("A kind", func() {
+	var told []string
+	watched := func(k *kind) *kind {
+		k.changed = func(object client.Object) { told = append(told, object.GetName()) }
+		return k
+	}
+	BeforeEach(func() { told = nil })
+
+	It("tells of all objects when they have been listed, as nothing was known of them before", func(ctx SpecContext) {
+		k := watched(listed(set("1"), metadataOf("other", nil, nil)))
+		k.notifyOfAll(ctx, k.store, k.synced)
+		Expect(told).To(ConsistOf("set", "other"))
+	})
+
+	It("tells of none when it ends before", func(ctx SpecContext) {
+		k := watched(unlisted())
+		Expect(k.store.Add(set("1"))).To(Succeed())
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		k.notifyOfAll(ended, k.store, k.synced)
+		Expect(told).To(BeEmpty())
+	})
+
+	It("knows its objects by the MachineDeployment above them, and nothing once it is not installed any more", func() {
+		k := listed(set("1"), metadataOf("other", kv{clusterv1.MachineDeploymentNameLabel: "another"}, nil), metadataOf("alone", nil, nil))
+		Expect(k.labelled("ns", "deployment")).To(HaveExactElements(HaveField("Name", "set")))
+		Expect(k.labelled("elsewhere", "deployment")).To(BeEmpty())
+		k.stop()
+		Expect(k.labelled("ns", "deployment")).To(BeEmpty())
+		_, known := k.get("ns", "set")
+		Expect(known).To(BeFalse())
+	})
 })
