@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/machinist-dev/machinist/controllers/ownwrites"
 	"github.com/machinist-dev/machinist/controllers/watchcache"
 )
 
@@ -95,13 +96,19 @@ func (c *Connection) PatchNode(ctx context.Context, node, target *corev1.Node) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
+	c.writes.accepted.Begin(node.UID)
+	defer func() {
+		if c.writes.accepted.End(node.UID) {
+			c.wake(ctx, node)
+		}
+	}()
 	written := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name}}
 	err = c.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data))
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		c.writes.refused(node)
-		if cached := c.cached(ctx, node); cached == nil || older(node.ResourceVersion, cached.ResourceVersion) {
-			c.writes.forget(node.UID) // the event that was to be awaited has been here already
+		c.writes.refuse(node)
+		if cached := c.cached(ctx, node); cached == nil || ownwrites.Older(node.ResourceVersion, cached.ResourceVersion) {
+			c.writes.heard(node.UID) // the event that was to be awaited has been here already
 			c.wake(ctx, node)
 		}
 		return nil, fmt.Errorf("patching Node %s: %w: %w", node.Name, ErrBehind, err)
@@ -113,10 +120,7 @@ func (c *Connection) PatchNode(ctx context.Context, node, target *corev1.Node) (
 	if !sameNode(target, written) {
 		from = "" // there is somebody else's change in it, too, of which the Machine has to be told
 	}
-	c.writes.accepted(from, written)
-	if cached := c.cached(ctx, node); cached == nil || !older(cached.ResourceVersion, written.ResourceVersion) {
-		c.writes.forget(node.UID) // the event was faster than the answer
-	}
+	c.writes.accepted.Record(node.UID, from, written.ResourceVersion, written)
 	return written, nil
 }
 

@@ -209,6 +209,9 @@ func (c *connection) nodeHandler(ctx context.Context, writes *nodeWrites) toolsc
 			if !okOld || !okNow {
 				return
 			}
+			if old.UID != now.UID {
+				writes.forget(old.UID) // deleted and created again while nobody watched
+			}
 			own, awaited := writes.observed(old, now)
 			if awaited || !own && !c.sameForMachine(old, now) {
 				wake(now)
