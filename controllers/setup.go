@@ -14,11 +14,13 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -58,7 +60,9 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	cfg.QPS, cfg.Burst, cfg.UserAgent = o.KubeAPIQPS, o.KubeAPIBurst, UserAgent
 	cfg.WarningHandlerWithContext = warnings{log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{})}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        NewScheme(),
+		Scheme: NewScheme(),
+		// A Get of a Secret by a client that reads from the cache would list and keep all Secrets.
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		Cache:                         watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
 		Controller:                    config.Controller{EnableWarmup: new(true)},
 		Metrics:                       diagnostics(o),
