@@ -17,6 +17,8 @@ import (
 type Role struct {
 	name          string
 	prune         func(*unstructured.Unstructured)
+	pruneJSON     func(dst, src []byte) (pruned, rest []byte, err error)
+	pruneListJSON func(src []byte) (list []byte, items [][]byte, err error)
 	contractEqual func(before, after *unstructured.Unstructured) bool
 	// operativelyEqual is contractEqual without what only shows something to people.
 	operativelyEqual func(before, after *unstructured.Unstructured) bool
@@ -25,11 +27,13 @@ type Role struct {
 // The roles that a Machine references. They are compared by pointer.
 var (
 	InfraMachine = &Role{
-		name: "InfraMachine", prune: facade.PruneInfraMachine,
+		name:  "InfraMachine",
+		prune: facade.PruneInfraMachine, pruneJSON: facade.PruneInfraMachineJSON, pruneListJSON: facade.PruneInfraMachineListJSON,
 		contractEqual: facade.InfraMachineContractEqual, operativelyEqual: facade.InfraMachineOperativelyEqual,
 	}
 	BootstrapConfig = &Role{
-		name: "BootstrapConfig", prune: facade.PruneBootstrapConfig,
+		name:  "BootstrapConfig",
+		prune: facade.PruneBootstrapConfig, pruneJSON: facade.PruneBootstrapConfigJSON, pruneListJSON: facade.PruneBootstrapConfigListJSON,
 		contractEqual: facade.BootstrapConfigContractEqual, operativelyEqual: facade.BootstrapConfigOperativelyEqual,
 	}
 )

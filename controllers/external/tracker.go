@@ -67,7 +67,7 @@ type Options struct {
 // Tracker reads, watches and writes provider objects. It is safe for concurrent use.
 type Tracker struct {
 	dynamic   dynamic.Interface
-	watches   dynamic.Interface
+	watches   watches
 	metadata  metadata.Interface
 	cache     cache.Cache
 	referrers Referrers
@@ -86,7 +86,7 @@ func NewTracker(options Options) (*Tracker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the client of provider objects: %w", err)
 	}
-	watches, err := dynamic.NewForConfig(withoutRetries(options.Config))
+	watches, err := newClients(withoutRetries(options.Config))
 	if err != nil {
 		return nil, fmt.Errorf("building the client of the informers: %w", err)
 	}
