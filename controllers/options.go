@@ -6,10 +6,14 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
 
@@ -34,7 +38,18 @@ type Options struct {
 	InsecureDiagnostics         bool
 	ProfilerAddress             string
 	ContentionProfiling         bool
+	// AdditionalSyncMachineLabels and AdditionalSyncMachineAnnotations are regular expressions.
+	AdditionalSyncMachineLabels      []string
+	AdditionalSyncMachineAnnotations []string
+	// FeatureGates are the features that are turned on or off, by name.
+	FeatureGates map[string]bool
 }
+
+// MachineTaintPropagation is the feature that a Node gets the taints in spec.taints of its Machine. It is off by default.
+const MachineTaintPropagation = "MachineTaintPropagation"
+
+// featureGates are all that there are.
+var featureGates = []string{MachineTaintPropagation}
 
 // BindFlags adds the flags to the set; their defaults are those of Cluster API's core manager.
 func (o *Options) BindFlags(fs *pflag.FlagSet) {
@@ -64,6 +79,12 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 		"Requests to each workload cluster that may exceed --clustercache-client-qps for a moment.")
 	fs.DurationVar(&o.RemoteConditionsGracePeriod, "remote-conditions-grace-period", 5*time.Minute,
 		"Time after the last successful probe of a workload cluster after which conditions about its Nodes become Unknown; at least 2m.")
+	fs.StringSliceVar(&o.AdditionalSyncMachineLabels, "additional-sync-machine-labels", nil,
+		"Regular expressions, separated by commas: labels of a Machine whose key matches one of them are set on its Node, too.")
+	fs.StringSliceVar(&o.AdditionalSyncMachineAnnotations, "additional-sync-machine-annotations", nil,
+		"Regular expressions, separated by commas: annotations of a Machine whose key matches one of them are set on its Node, too.")
+	fs.Var(cliflag.NewMapStringBool(&o.FeatureGates), "feature-gates",
+		"Features to turn on or off, as name=true|false, separated by commas. There is one: "+MachineTaintPropagation+", alpha, off by default.")
 	fs.StringVar(&o.HealthAddress, "health-addr", ":9440",
 		"Address that serves /healthz and /readyz.")
 	fs.StringVar(&o.DiagnosticsAddress, "diagnostics-address", ":8443",
@@ -96,5 +117,19 @@ func (o *Options) Validate() error {
 	check(o.ClusterCacheClientBurst > 0, "--clustercache-client-burst must be positive, found %d", o.ClusterCacheClientBurst)
 	check(o.RemoteConditionsGracePeriod >= minGracePeriod, "--remote-conditions-grace-period must be at least %s, because a lost connection is noticed only after %s; found %s",
 		minGracePeriod, workload.ProbeFailures*(workload.ProbeInterval+workload.ProbeTimeout), o.RemoteConditionsGracePeriod)
+	_, err := o.nodeRules()
+	errs = append(errs, err)
+	for _, name := range slices.Sorted(maps.Keys(o.FeatureGates)) {
+		check(slices.Contains(featureGates, name), "--feature-gates: there is no feature %s, expected one of %v", name, featureGates)
+	}
 	return errors.Join(errs...)
+}
+
+// nodeRules tell what a Node gets from its Machine.
+func (o *Options) nodeRules() (nodesync.Rules, error) {
+	rules, err := nodesync.NewRules(o.AdditionalSyncMachineLabels, o.AdditionalSyncMachineAnnotations, o.FeatureGates[MachineTaintPropagation])
+	if err != nil {
+		return rules, fmt.Errorf("--additional-sync-machine-labels, --additional-sync-machine-annotations: %w", err)
+	}
+	return rules, nil
 }

@@ -29,6 +29,8 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
 	"github.com/machinist-dev/machinist/controllers/machine"
+	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 	"github.com/machinist-dev/machinist/controllers/watchcache"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
@@ -113,6 +115,10 @@ func diagnostics(o Options) metricsserver.Options {
 
 // Setup registers all controllers with the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	rules, err := o.nodeRules()
+	if err != nil {
+		return err
+	}
 	referrers := machine.Referrers{Reader: mgr.GetCache()}
 	tracker, err := external.NewTracker(external.Options{
 		Config: mgr.GetConfig(), Cache: mgr.GetCache(), Referrers: referrers, Namespace: o.Namespace,
@@ -121,9 +127,16 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	clusters := workload.NewClusters(workload.Options{
-		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers,
+		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers, SameNode: nodesync.Same,
 		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent,
 	})
+	revisions, err := rollout.New(rollout.Options{
+		Config: mgr.GetConfig(), HTTP: mgr.GetHTTPClient(), Cache: mgr.GetCache(), CRD: external.CRDMetadata(),
+		Machines: referrers.OfMachineSet, Namespace: o.Namespace,
+	})
+	if err != nil {
+		return err
+	}
 	// The registry is the process's: of several managers in one, as in tests, the first has its metrics served.
 	for _, collector := range []prometheus.Collector{tracker, &machine.Metrics{Reader: mgr.GetCache()}} {
 		if err := metrics.Registry.Register(collector); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
@@ -134,6 +147,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Client:                      watchcache.Guard(mgr.GetClient()),
 		External:                    tracker,
 		Workload:                    clusters,
+		NodeRules:                   rules,
+		Revisions:                   revisions,
 		Recorder:                    mgr.GetEventRecorder("machine-controller"),
 		Clock:                       clock.RealClock{},
 		WatchFilter:                 o.WatchFilter,

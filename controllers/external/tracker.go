@@ -261,7 +261,7 @@ func (t *Tracker) enqueue(requests []reconcile.Request) {
 }
 
 // patience is how long a change that is only informational waits for more to come, and then for everybody else's turn.
-const patience = time.Second
+const patience = 2 * time.Second
 
 // inform enqueues those who can't wait, and the others for later: most of what happens to a Machine on its way to Running
 // is announced by the conditions of its objects, and followed within a moment by what it is announced by.

@@ -9,7 +9,7 @@
 //	  ├─ owner           finalizer, label and owner reference of the Machine itself
 //	  ├─ bootstrap       BootstrapConfig → spec.bootstrap.dataSecretName
 //	  ├─ infrastructure  InfraMachine    → spec.providerID, addresses, failure domain
-//	  ├─ node            Node            → status.nodeRef, nodeInfo
+//	  ├─ node            Node            → status.nodeRef, nodeInfo; Machine → labels, annotations, taints of the Node
 //	  └─ deletion        only with a deletionTimestamp: objects in their order, then the finalizer
 //	  │
 //	persist          status is computed from the scope by pure functions and written once, only if it changed, also

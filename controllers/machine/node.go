@@ -12,7 +12,8 @@ import (
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
 
-// reconcileNode finds the Node whose spec.providerID equals the Machine's and copies what the Machine shows of it.
+// reconcileNode finds the Node whose spec.providerID equals the Machine's, copies what the Machine shows of it, and gives it
+// what the Machine asks for.
 //
 // Being without a connection is a wait, not an error: the Machines of a Cluster are woken when its connection changes,
 // and what is known about a Node stays as it is in the meantime.
@@ -35,6 +36,7 @@ func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
 	node, err := connection.NodeByProviderID(ctx, s.machine.Spec.ProviderID)
 	if err != nil {
 		s.node.err = err
+		warnOfLookup(s)
 		if errors.Is(err, workload.ErrSeveralNodes) {
 			return nil // trying again would find the same
 		}
@@ -42,14 +44,16 @@ func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
 	}
 	s.node.node = node
 	if node == nil {
+		s.node.lacksProviderID = connection.LacksProviderID(ctx, s.machine.Name)
 		return nil
 	}
 	if !s.machine.Status.NodeRef.IsDefined() {
 		s.machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: node.Name}
 		s.normal("SuccessfulSetNodeRef", "SetNodeRef", node.Name)
 	}
-	s.machine.Status.NodeInfo = &node.Status.NodeInfo
-	return nil
+	err = r.syncNode(ctx, s, connection)
+	s.machine.Status.NodeInfo = &s.node.node.Status.NodeInfo
+	return err
 }
 
 // workloadClusterReady reports whether the workload cluster has an API server to connect to.

@@ -20,6 +20,8 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 	"github.com/machinist-dev/machinist/controllers/ownwrites"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
@@ -40,8 +42,12 @@ type Reconciler struct {
 	Client client.Client
 	// External reads and writes InfraMachines and BootstrapConfigs.
 	External *external.Tracker
-	// Workload reads Nodes.
+	// Workload reads and patches Nodes.
 	Workload *workload.Clusters
+	// NodeRules tell what a Node gets from its Machine.
+	NodeRules nodesync.Rules
+	// Revisions tell whether a rollout is about to replace a Machine.
+	Revisions *rollout.Revisions
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Clock tells the time.
@@ -171,7 +177,7 @@ func (r *Reconciler) result(s *scope, errs ...error) (ctrl.Result, error) {
 		switch {
 		case errors.Is(err, errStale):
 			s.wakeAfter(staleRetry)
-		case errors.Is(err, errBehind), errors.Is(err, external.ErrBehind):
+		case errors.Is(err, errBehind), errors.Is(err, external.ErrBehind), errors.Is(err, workload.ErrBehind):
 			s.wakeAfter(behindRetry)
 		case err != nil:
 			failures = append(failures, err)

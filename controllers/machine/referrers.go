@@ -102,7 +102,7 @@ func (f Referrers) OfCluster(ctx context.Context, cluster types.NamespacedName) 
 }
 
 // OfNode implements workload.Referrers. A Machine that knows its providerID is found by it, and one that only remembers
-// its Node's name by that.
+// its Node's name by that. A Node without a providerID may be what the Machine of its name waits for.
 func (f Referrers) OfNode(ctx context.Context, cluster types.NamespacedName, node *corev1.Node) []reconcile.Request {
 	var requests []reconcile.Request
 	if node.Spec.ProviderID != "" {
@@ -111,7 +111,18 @@ func (f Referrers) OfNode(ctx context.Context, cluster types.NamespacedName, nod
 	if len(requests) > 0 {
 		return requests
 	}
-	return f.findIn(ctx, cluster, client.MatchingFields{indexNode: node.Name})
+	requests = f.findIn(ctx, cluster, client.MatchingFields{indexNode: node.Name})
+	namesake := &clusterv1.Machine{}
+	key := types.NamespacedName{Namespace: cluster.Namespace, Name: node.Name}
+	if node.Spec.ProviderID == "" && len(requests) == 0 && f.Reader.Get(ctx, key, namesake) == nil && namesake.Spec.ClusterName == cluster.Name {
+		requests = append(requests, reconcile.Request{NamespacedName: key})
+	}
+	return requests
+}
+
+// OfMachineSet returns the requests of the Machines that the MachineSet owns.
+func (f Referrers) OfMachineSet(ctx context.Context, machineSet types.NamespacedName) []reconcile.Request {
+	return f.find(ctx, client.InNamespace(machineSet.Namespace), client.MatchingFields{indexMachineSet: machineSet.Name})
 }
 
 func (f Referrers) findIn(ctx context.Context, cluster types.NamespacedName, fields client.MatchingFields) []reconcile.Request {

@@ -75,6 +75,8 @@ type provided[T any] struct {
 // observedNode is what was found of the Machine's Node.
 type observedNode struct {
 	node *corev1.Node
+	// lacksProviderID is true if there is none, but one of the Machine's name that nobody has given a spec.providerID.
+	lacksProviderID bool
 	// err is why the Node could not be looked up.
 	err error
 	// health is what the probes of the workload cluster have seen.

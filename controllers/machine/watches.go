@@ -45,6 +45,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		})).
 		WatchesRawSource(r.External.Source()).
 		WatchesRawSource(r.Workload.Source()).
+		WatchesRawSource(r.Revisions.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, ReconciliationTimeout: reconcileTimeout}).
 		Complete(r)
 }

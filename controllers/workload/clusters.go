@@ -53,6 +53,9 @@ type Options struct {
 	Cache cache.Cache
 	// Referrers maps clusters and Nodes to what must be reconciled.
 	Referrers Referrers
+	// SameNode reports whether two versions of a Node are alike in what a Machine writes to it. What a Machine reads from it
+	// is compared here.
+	SameNode func(before, after *corev1.Node) bool
 	// QPS and Burst limit the requests to each workload cluster.
 	QPS   float32
 	Burst int
@@ -103,7 +106,10 @@ func (c *Clusters) Get(cluster *clusterv1.Cluster) (*Connection, error) {
 		}
 		return nil, ErrNotConnected
 	}
-	return &Connection{client: state.session.GetClient(), live: state.session.live, coreV1: state.session.coreV1}, nil
+	return &Connection{
+		client: state.session.GetClient(), live: state.session.live, coreV1: state.session.coreV1,
+		writes: &state.session.writes, wake: connection.wakeNode,
+	}, nil
 }
 
 // HasNode reports whether the cache of a workload cluster that is connected has a Node with this spec.providerID.

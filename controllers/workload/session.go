@@ -49,6 +49,8 @@ type session struct {
 	cancel context.CancelFunc
 	// ended is closed when the cache has stopped.
 	ended chan struct{}
+	// writes are our patches that the cache may not show yet.
+	writes nodeWrites
 }
 
 // connect reads the kubeconfig and returns when the Nodes have been listed.
@@ -103,7 +105,7 @@ func (s *session) start(ctx context.Context, c *connection) error {
 		return fmt.Errorf("the Nodes of the workload cluster could not be listed within %s", syncTimeout)
 	}
 	// Added after the sync: the Machines of the Cluster are woken once for all that was listed.
-	if _, err := nodes.AddEventHandler(c.nodeHandler(ctx)); err != nil {
+	if _, err := nodes.AddEventHandler(c.nodeHandler(ctx, &s.writes)); err != nil {
 		return fmt.Errorf("watching Nodes: %w", err)
 	}
 	return nil
@@ -187,14 +189,12 @@ func withCodec(config *rest.Config) *rest.Config {
 	return config
 }
 
-// nodeHandler wakes the Machine of a Node that changed in something that a Machine shows or acts on.
-func (c *connection) nodeHandler(ctx context.Context) toolscache.ResourceEventHandler {
+// nodeHandler wakes the Machine of a Node that changed in something that a Machine shows or acts on, unless the change is
+// our own patch: who made it knows already.
+func (c *connection) nodeHandler(ctx context.Context, writes *nodeWrites) toolscache.ResourceEventHandler {
 	wake := func(obj any) {
-		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-			obj = tombstone.Obj
-		}
 		if node, ok := obj.(*corev1.Node); ok {
-			c.clusters.enqueue(c.clusters.options.Referrers.OfNode(ctx, c.cluster, node))
+			c.wakeNode(ctx, node)
 		}
 	}
 	return toolscache.ResourceEventHandlerDetailedFuncs{
@@ -206,21 +206,41 @@ func (c *connection) nodeHandler(ctx context.Context) toolscache.ResourceEventHa
 		UpdateFunc: func(before, after any) {
 			old, okOld := before.(*corev1.Node)
 			now, okNow := after.(*corev1.Node)
-			if !okOld || !okNow || !equalForMachine(old, now) {
-				wake(after)
+			if !okOld || !okNow {
+				return
+			}
+			if old.UID != now.UID {
+				writes.forget(old.UID) // deleted and created again while nobody watched
+			}
+			own, awaited := writes.observed(old, now)
+			if awaited || !own && !c.sameForMachine(old, now) {
+				wake(now)
 			}
 		},
-		DeleteFunc: wake,
+		DeleteFunc: func(obj any) {
+			if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			if node, ok := obj.(*corev1.Node); ok {
+				writes.forget(node.UID)
+			}
+			wake(obj)
+		},
 	}
 }
 
-// equalForMachine compares Nodes as the cache holds them: without heartbeats.
-func equalForMachine(a, b *corev1.Node) bool {
+func (c *connection) wakeNode(ctx context.Context, node *corev1.Node) {
+	c.clusters.enqueue(c.clusters.options.Referrers.OfNode(ctx, c.cluster, node))
+}
+
+// sameForMachine compares Nodes as the cache holds them: without heartbeats.
+func (c *connection) sameForMachine(a, b *corev1.Node) bool {
 	return a.UID == b.UID &&
 		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		a.Spec.ProviderID == b.Spec.ProviderID &&
 		apiequality.Semantic.DeepEqual(a.Status.NodeInfo, b.Status.NodeInfo) &&
-		apiequality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions)
+		apiequality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions) &&
+		c.clusters.options.SameNode(a, b)
 }
 
 func nodeProviderID(obj client.Object) []string {
