@@ -38,7 +38,7 @@ func newClients(config *rest.Config) (clients, error) {
 		return nil, err
 	}
 	all := clients{}
-	for _, role := range []*Role{InfraMachine, BootstrapConfig} {
+	for _, role := range roles {
 		config.NegotiatedSerializer = serializerFor(role)
 		client, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
 		if err != nil {

@@ -24,7 +24,7 @@ type Role struct {
 	operativelyEqual func(before, after *unstructured.Unstructured) bool
 }
 
-// The roles that a Machine references. They are compared by pointer.
+// The roles that a Machine references, itself or by its Cluster. They are compared by pointer.
 var (
 	InfraMachine = &Role{
 		name:  "InfraMachine",
@@ -36,7 +36,15 @@ var (
 		prune: facade.PruneBootstrapConfig, pruneJSON: facade.PruneBootstrapConfigJSON, pruneListJSON: facade.PruneBootstrapConfigListJSON,
 		contractEqual: facade.BootstrapConfigContractEqual, operativelyEqual: facade.BootstrapConfigOperativelyEqual,
 	}
+	ControlPlane = &Role{
+		name:  "ControlPlane",
+		prune: facade.PruneControlPlane, pruneJSON: facade.PruneControlPlaneJSON, pruneListJSON: facade.PruneControlPlaneListJSON,
+		contractEqual: facade.ControlPlaneContractEqual, operativelyEqual: facade.ControlPlaneOperativelyEqual,
+	}
 )
+
+// roles are all of them.
+var roles = []*Role{InfraMachine, BootstrapConfig, ControlPlane}
 
 // String returns the contract's name of the role.
 func (r *Role) String() string { return r.name }

@@ -49,6 +49,7 @@ var _ = DescribeTable("What is kept of a provider object is what the contract na
 	},
 	Entry("InfraMachine", InfraMachine, facade.InfraMachinePaths()),
 	Entry("BootstrapConfig", BootstrapConfig, facade.BootstrapConfigPaths()),
+	Entry("ControlPlane", ControlPlane, facade.ControlPlanePaths()),
 )
 
 var _ = It("Finalizers and owner references are kept whole, as they were", func() {
@@ -64,7 +65,7 @@ var _ = It("Finalizers and owner references are kept whole, as they were", func(
 // A getter can't report a type error about a value that isn't there.
 var _ = DescribeTable("A value of the wrong type at any path of the contract is kept",
 	func(wrong any) {
-		for role, paths := range map[*Role][]accessor.Path{InfraMachine: facade.InfraMachinePaths(), BootstrapConfig: facade.BootstrapConfigPaths()} {
+		for role, paths := range map[*Role][]accessor.Path{InfraMachine: facade.InfraMachinePaths(), BootstrapConfig: facade.BootstrapConfigPaths(), ControlPlane: facade.ControlPlanePaths()} {
 			for _, path := range paths {
 				object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Any"}}
 				Expect(unstructured.SetNestedField(object.Object, wrong, path...)).To(Succeed())

@@ -98,8 +98,11 @@ const nodeRetry = 5 * time.Second
 // spec.deletion.nodeDeletionTimeoutSeconds have passed since the deletion of the Machine began; 0 or unset is never.
 func (r *Reconciler) deleteNode(ctx context.Context, s *scope) (bool, error) {
 	needed, err := r.nodeMustBeDeleted(ctx, s)
+	if err != nil {
+		s.deleting = stage{reason: clusterv1.MachineDeletingInternalErrorReason, message: "Can't tell whether the Node has to go, too: " + err.Error()}
+	}
 	if !needed || err != nil {
-		return err == nil, err
+		return err == nil, retriable(err)
 	}
 	err = r.tryDeleteNode(ctx, s)
 	if err == nil {
@@ -128,11 +131,14 @@ func (r *Reconciler) tryDeleteNode(ctx context.Context, s *scope) error {
 }
 
 // nodeMustBeDeleted is false if there is no Node, or if nobody needs it to go because the workload cluster goes: the Cluster
-// is gone or being deleted, or all of its control plane Machines are. A Cluster with a control plane provider and without
-// such Machines has a control plane that others run, and keeps it.
+// or its control plane is gone or being deleted, or all of its control plane Machines are. A control plane that runs on no
+// Machines keeps its Nodes in any case.
 func (r *Reconciler) nodeMustBeDeleted(ctx context.Context, s *scope) (bool, error) {
 	if !s.machine.Status.NodeRef.IsDefined() || s.cluster == nil || !s.cluster.DeletionTimestamp.IsZero() {
 		return false, nil
+	}
+	if says, err := r.askControlPlane(s); err != nil || says != controlPlaneSilent {
+		return says == controlPlaneStays, err
 	}
 	machines := &clusterv1.MachineList{}
 	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy,
@@ -145,5 +151,5 @@ func (r *Reconciler) nodeMustBeDeleted(ctx context.Context, s *scope) (bool, err
 			return true, nil
 		}
 	}
-	return len(machines.Items) == 0 && s.cluster.Spec.ControlPlaneRef.IsDefined(), nil
+	return false, nil
 }

@@ -84,7 +84,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, erro
 	if reason := pausedBecause(s); reason != "" {
 		return r.result(s, r.persistPaused(ctx, s, reason))
 	}
-	if !r.kindsListed(s.machine) {
+	if !r.kindsListed(s) {
 		return ctrl.Result{}, nil
 	}
 	if err := r.reconcileOwner(ctx, s); err != nil {
@@ -124,10 +124,17 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 // kindsListed is false while a kind that the Machine references is being listed for the first time, as it is for every
 // Machine when the manager starts. Nothing is known then that would be worth a write; the end of the list wakes the
 // Machine.
-func (r *Reconciler) kindsListed(machine *clusterv1.Machine) bool {
-	listed := r.External.Listed(infraKind(machine))
-	if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
-		listed = r.External.Listed(bootstrapKind(machine)) && listed
+func (r *Reconciler) kindsListed(s *scope) bool {
+	kinds := []external.Kind{infraKind(s.machine)}
+	if s.machine.Spec.Bootstrap.ConfigRef.IsDefined() {
+		kinds = append(kinds, bootstrapKind(s.machine))
+	}
+	if s.asksControlPlane() {
+		kinds = append(kinds, controlPlaneKind(s.cluster))
+	}
+	listed := true
+	for _, kind := range kinds {
+		listed = r.External.Listed(kind) && listed // all of them start to list
 	}
 	return listed
 }

@@ -64,6 +64,8 @@ type provided[T any] struct {
 	ready *metav1.Condition
 	// readyErr says what is wrong with the conditions of the object.
 	readyErr error
+	// expiryErr says why the object does not tell when its certificates expire, although it tries to.
+	expiryErr error
 	// waiting completes the message "<Kind> <path> is false" if more is known about why.
 	waiting string
 	// done is whether the object itself says that it is provisioned, or that its data secret is created.

@@ -37,6 +37,7 @@ func computeStatus(s *scope, grace time.Duration) {
 	set(status.Ready(s.machine, s.now))
 	set(available(s))
 	setDeprecated(s)
+	setCertificatesExpiry(s)
 	setPhase(s)
 }
 

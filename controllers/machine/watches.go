@@ -38,7 +38,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		For(&clusterv1.Machine{}, builder.WithPredicates(r.machineChanges(ctx))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
 			return referrers.OfCluster(ctx, client.ObjectKeyFromObject(cluster))
-		}), builder.WithPredicates(clusterChanges())).
+		}), builder.WithPredicates(r.clusterChanges(ctx))).
 		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.queue = queue
 			return nil
@@ -96,6 +96,13 @@ func (r *Reconciler) forget(ctx context.Context, machine *clusterv1.Machine) {
 	r.release(ctx, machine)
 }
 
+// releaseControlPlane ends the informer of the kind that the Cluster references, unless others reference it.
+func (r *Reconciler) releaseControlPlane(ctx context.Context, cluster *clusterv1.Cluster) {
+	if cluster.Spec.ControlPlaneRef.IsDefined() {
+		r.External.Release(ctx, controlPlaneKind(cluster))
+	}
+}
+
 // release ends the informers of the kinds that the Machine references, unless others reference them.
 func (r *Reconciler) release(ctx context.Context, machine *clusterv1.Machine) {
 	r.External.Release(ctx, infraKind(machine))
@@ -115,13 +122,26 @@ func (r *Reconciler) missedNode(ctx context.Context, before, after *clusterv1.Ma
 }
 
 // clusterChanges lets only those changes of a Cluster pass that a Machine acts on. Its deletion is among them: it
-// decides on what is deleted together with a Machine.
-func clusterChanges() predicate.Predicate {
+// decides on what is deleted together with a Machine. It also ends the informers of control plane kinds that no Cluster
+// references any more.
+func (r *Reconciler) clusterChanges(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, okBefore := e.ObjectOld.(*clusterv1.Cluster)
 			after, okAfter := e.ObjectNew.(*clusterv1.Cluster)
-			return !okBefore || !okAfter || factsOf(before) != factsOf(after)
+			if !okBefore || !okAfter {
+				return true
+			}
+			if before.Spec.ControlPlaneRef != after.Spec.ControlPlaneRef {
+				r.releaseControlPlane(ctx, before)
+			}
+			return factsOf(before) != factsOf(after)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			if cluster, ok := e.Object.(*clusterv1.Cluster); ok {
+				r.releaseControlPlane(ctx, cluster)
+			}
+			return true
 		},
 	}
 }
@@ -153,4 +173,8 @@ func infraKind(machine *clusterv1.Machine) external.Kind {
 
 func bootstrapKind(machine *clusterv1.Machine) external.Kind {
 	return external.Kind{Role: external.BootstrapConfig, GroupKind: machine.Spec.Bootstrap.ConfigRef.GroupKind()}
+}
+
+func controlPlaneKind(cluster *clusterv1.Cluster) external.Kind {
+	return external.Kind{Role: external.ControlPlane, GroupKind: cluster.Spec.ControlPlaneRef.GroupKind()}
 }
