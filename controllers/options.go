@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/leaderelection"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
@@ -106,9 +107,6 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 // interval and with its timeout, and some time on top.
 const minGracePeriod = 2 * time.Minute
 
-// leaderRetryJitter is by how many tenths client-go's leader election multiplies the retry period at most.
-const leaderRetryJitter = 12
-
 // Validate returns all that is wrong with the options, each with the flag to correct.
 func (o *Options) Validate() error {
 	var errs []error
@@ -121,8 +119,9 @@ func (o *Options) Validate() error {
 	check(o.SyncPeriod > 0, "--sync-period must be positive, found %s", o.SyncPeriod)
 	if o.LeaderElect {
 		check(o.LeaderElectRetryPeriod > 0, "--leader-elect-retry-period must be positive, found %s", o.LeaderElectRetryPeriod)
-		check(o.LeaderElectRenewDeadline > leaderRetryJitter*o.LeaderElectRetryPeriod/10, "--leader-elect-renew-deadline must be more than %d tenths of --leader-elect-retry-period, which is %s; found %s",
-			leaderRetryJitter, o.LeaderElectRetryPeriod, o.LeaderElectRenewDeadline)
+		check(o.LeaderElectRenewDeadline.Seconds() > leaderelection.JitterFactor*o.LeaderElectRetryPeriod.Seconds(),
+			"--leader-elect-renew-deadline must be more than %v times --leader-elect-retry-period, which is %s; found %s",
+			leaderelection.JitterFactor, o.LeaderElectRetryPeriod, o.LeaderElectRenewDeadline)
 		check(o.LeaderElectLeaseDuration > o.LeaderElectRenewDeadline, "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, which is %s: a leader must give up before another one takes over; found %s",
 			o.LeaderElectRenewDeadline, o.LeaderElectLeaseDuration)
 	}

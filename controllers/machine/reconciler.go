@@ -71,7 +71,7 @@ type Reconciler struct {
 // knows what has become of it; none is begun after that.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if ctx.Err() != nil {
-		return ctrl.Result{}, ctx.Err()
+		return ctrl.Result{}, nil
 	}
 	ctx, cancel := outlasting(ctx, ShutdownGrace)
 	defer cancel()

@@ -99,9 +99,9 @@ func (t *gatedTransport) RoundTrip(request *http.Request) (*http.Response, error
 		giveUp(nil)
 		return nil, errNoAnswer
 	}
-	ticker := time.AfterFunc(patience, t.gate.suspect)
+	impatience := time.AfterFunc(patience, t.gate.suspect)
 	response, err := t.next.RoundTrip(request.WithContext(ctx))
-	ticker.Stop()
+	impatience.Stop()
 	if err != nil {
 		if context.Cause(ctx) == errNoAnswer { //nolint:errorlint // the very one
 			err = errNoAnswer

@@ -16,12 +16,12 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/connrotation"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -55,6 +55,8 @@ type session struct {
 	refused refusals
 	// gate is what all requests pass.
 	gate *gate
+	// dialer knows the TCP connections.
+	dialer *connrotation.Dialer
 }
 
 // connect reads the kubeconfig and returns when the Nodes have been listed.
@@ -65,6 +67,8 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	}
 	refused, gate := make(refusals, 1), newGate()
 	config.Wrap(gate.wrap)
+	dialer := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext)
+	config.Dial = dialer.DialContext
 	remote, err := cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.Cache = watchcache.WorkloadOptions()
@@ -85,7 +89,7 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
 		Cluster: remote, host: config.Host, root: root, live: live, coreV1: coreV1, ended: make(chan struct{}), cancel: cancel,
-		refused: refused, gate: gate,
+		refused: refused, gate: gate, dialer: dialer,
 	}
 	if err := s.start(ctx, c); err != nil {
 		s.stop()
@@ -145,11 +149,12 @@ func (s *session) mayListNodes(ctx context.Context) error {
 	return s.root.Get().AbsPath("/api/v1/nodes").Param("limit", "1").Do(ctx).Error()
 }
 
-// stop ends the cache, waits for it, and closes the TCP connections, which would be kept for 90 s otherwise.
+// stop ends the cache, waits for it, and closes the TCP connections, which would be kept for a while otherwise. Whoever still
+// waits for an answer gets an error.
 func (s *session) stop() {
 	s.cancel()
 	<-s.ended
-	utilnet.CloseIdleConnectionsFor(s.GetHTTPClient().Transport)
+	s.dialer.CloseAll()
 }
 
 // restConfig builds the client configuration from the Secret <cluster>-kubeconfig.
@@ -183,7 +188,6 @@ func (c *connection) restConfig(ctx context.Context) (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = c.clusters.options.QPS, c.clusters.options.Burst
 	config.UserAgent = c.clusters.options.UserAgent
-	config.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	return config, nil
 }
 
