@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -146,7 +147,11 @@ func (c *connection) restConfig(ctx context.Context) (*rest.Config, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-kubeconfig"}
 	if err := c.clusters.options.Secrets.Get(ctx, key, secret); err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig Secret %s: %w", key, err)
+		wrapped := fmt.Errorf("reading the kubeconfig Secret %s: %w", key, err)
+		if apierrors.IsNotFound(err) {
+			return nil, noKubeconfigError{wrapped}
+		}
+		return nil, wrapped
 	}
 	data, ok := secret.Data[kubeconfigKey]
 	if !ok {
