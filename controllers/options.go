@@ -6,10 +6,14 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
 
@@ -20,6 +24,7 @@ type Options struct {
 	LeaderElectLeaseDuration    time.Duration
 	LeaderElectRenewDeadline    time.Duration
 	LeaderElectRetryPeriod      time.Duration
+	LeaderElectNamespace        string
 	Namespace                   string
 	WatchFilter                 string
 	MachineConcurrency          int
@@ -34,7 +39,20 @@ type Options struct {
 	InsecureDiagnostics         bool
 	ProfilerAddress             string
 	ContentionProfiling         bool
+	// AdditionalSyncMachineLabels and AdditionalSyncMachineAnnotations are regular expressions.
+	AdditionalSyncMachineLabels      []string
+	AdditionalSyncMachineAnnotations []string
+	// FeatureGates are the features that are turned on or off, by name.
+	FeatureGates map[string]bool
+	// WorkloadTiming has no flag; it is for tests.
+	WorkloadTiming workload.Timing
 }
+
+// MachineTaintPropagation is the feature that a Node gets the taints in spec.taints of its Machine. It is off by default.
+const MachineTaintPropagation = "MachineTaintPropagation"
+
+// featureGates are all that there are.
+var featureGates = []string{MachineTaintPropagation}
 
 // BindFlags adds the flags to the set; their defaults are those of Cluster API's core manager.
 func (o *Options) BindFlags(fs *pflag.FlagSet) {
@@ -46,6 +64,8 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 		"Time for which the leader tries to renew its Lease before it gives up and exits.")
 	fs.DurationVar(&o.LeaderElectRetryPeriod, "leader-elect-retry-period", 2*time.Second,
 		"Time between two attempts to get or renew the Lease.")
+	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-resource-namespace", "",
+		"Namespace of the Lease; that of the manager's pod if empty.")
 	fs.StringVar(&o.Namespace, "namespace", "",
 		"Namespace whose Machines are reconciled; all namespaces if empty.")
 	fs.StringVar(&o.WatchFilter, "watch-filter", "",
@@ -64,6 +84,12 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 		"Requests to each workload cluster that may exceed --clustercache-client-qps for a moment.")
 	fs.DurationVar(&o.RemoteConditionsGracePeriod, "remote-conditions-grace-period", 5*time.Minute,
 		"Time after the last successful probe of a workload cluster after which conditions about its Nodes become Unknown; at least 2m.")
+	fs.StringSliceVar(&o.AdditionalSyncMachineLabels, "additional-sync-machine-labels", nil,
+		"Regular expressions, separated by commas: labels of a Machine whose key matches one of them are set on its Node, too.")
+	fs.StringSliceVar(&o.AdditionalSyncMachineAnnotations, "additional-sync-machine-annotations", nil,
+		"Regular expressions, separated by commas: annotations of a Machine whose key matches one of them are set on its Node, too.")
+	fs.Var(cliflag.NewMapStringBool(&o.FeatureGates), "feature-gates",
+		"Features to turn on or off, as name=true|false, separated by commas. There is one: "+MachineTaintPropagation+", alpha, off by default.")
 	fs.StringVar(&o.HealthAddress, "health-addr", ":9440",
 		"Address that serves /healthz and /readyz.")
 	fs.StringVar(&o.DiagnosticsAddress, "diagnostics-address", ":8443",
@@ -80,6 +106,9 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 // interval and with its timeout, and some time on top.
 const minGracePeriod = 2 * time.Minute
 
+// leaderRetryJitter is by how many tenths client-go's leader election multiplies the retry period at most.
+const leaderRetryJitter = 12
+
 // Validate returns all that is wrong with the options, each with the flag to correct.
 func (o *Options) Validate() error {
 	var errs []error
@@ -90,11 +119,32 @@ func (o *Options) Validate() error {
 	}
 	check(o.MachineConcurrency > 0, "--machine-concurrency must be at least 1, found %d", o.MachineConcurrency)
 	check(o.SyncPeriod > 0, "--sync-period must be positive, found %s", o.SyncPeriod)
+	if o.LeaderElect {
+		check(o.LeaderElectRetryPeriod > 0, "--leader-elect-retry-period must be positive, found %s", o.LeaderElectRetryPeriod)
+		check(o.LeaderElectRenewDeadline > leaderRetryJitter*o.LeaderElectRetryPeriod/10, "--leader-elect-renew-deadline must be more than %d tenths of --leader-elect-retry-period, which is %s; found %s",
+			leaderRetryJitter, o.LeaderElectRetryPeriod, o.LeaderElectRenewDeadline)
+		check(o.LeaderElectLeaseDuration > o.LeaderElectRenewDeadline, "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, which is %s: a leader must give up before another one takes over; found %s",
+			o.LeaderElectRenewDeadline, o.LeaderElectLeaseDuration)
+	}
 	check(o.KubeAPIQPS > 0, "--kube-api-qps must be positive, found %v", o.KubeAPIQPS)
 	check(o.KubeAPIBurst > 0, "--kube-api-burst must be positive, found %d", o.KubeAPIBurst)
 	check(o.ClusterCacheClientQPS > 0, "--clustercache-client-qps must be positive, found %v", o.ClusterCacheClientQPS)
 	check(o.ClusterCacheClientBurst > 0, "--clustercache-client-burst must be positive, found %d", o.ClusterCacheClientBurst)
 	check(o.RemoteConditionsGracePeriod >= minGracePeriod, "--remote-conditions-grace-period must be at least %s, because a lost connection is noticed only after %s; found %s",
 		minGracePeriod, workload.ProbeFailures*(workload.ProbeInterval+workload.ProbeTimeout), o.RemoteConditionsGracePeriod)
+	_, err := o.nodeRules()
+	errs = append(errs, err)
+	for _, name := range slices.Sorted(maps.Keys(o.FeatureGates)) {
+		check(slices.Contains(featureGates, name), "--feature-gates: there is no feature %s, expected one of %v", name, featureGates)
+	}
 	return errors.Join(errs...)
+}
+
+// nodeRules tell what a Node gets from its Machine.
+func (o *Options) nodeRules() (nodesync.Rules, error) {
+	rules, err := nodesync.NewRules(o.AdditionalSyncMachineLabels, o.AdditionalSyncMachineAnnotations, o.FeatureGates[MachineTaintPropagation])
+	if err != nil {
+		return rules, fmt.Errorf("--additional-sync-machine-labels, --additional-sync-machine-annotations: %w", err)
+	}
+	return rules, nil
 }

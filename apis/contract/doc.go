@@ -1,8 +1,9 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract is the provider contract: what the objects behind Machine.spec.infrastructureRef and
-// Machine.spec.bootstrap.configRef promise to whoever reads them, whichever provider they belong to.
+// Package contract is the provider contract: what the objects behind Machine.spec.infrastructureRef,
+// Machine.spec.bootstrap.configRef and Cluster.spec.controlPlaneRef promise to whoever reads them, whichever provider they
+// belong to.
 //
 // A contract kind is a struct, a field of it is a promise. The struct is never filled: facade-gen reads this package as
 // source and writes generated/facade from it, the accessors, cache masks, comparisons and CRD checks that all follow

@@ -194,6 +194,25 @@ func flagRows(newKey string) []field {
 	}
 }
 
+// A control plane that says something unusable says nothing.
+func TestControlPlane(t *testing.T) {
+	for source, want := range map[string]bool{
+		`{}`: false, `{"status":{}}`: false, `{"status":{"externalManagedControlPlane":false}}`: false,
+		`{"status":{"externalManagedControlPlane":true}}`: true, `{"status":{"externalManagedControlPlane":"true"}}`: false,
+		`{"status":{"externalManagedControlPlane":null}}`: false, `{"spec":{"externalManagedControlPlane":true}}`: false,
+	} {
+		for _, version := range contract.Versions() {
+			object := parse(t, source)
+			before, err := facade.WrapControlPlane(object, version)
+			facade.PruneControlPlane(object)
+			after, errAfter := facade.WrapControlPlane(object, version)
+			if err != nil || errAfter != nil || before.ExternallyManaged() != want || after.ExternallyManaged() != want {
+				t.Errorf("%s %s: got %t, %v, and %t, %v when pruned; want %t", version, source, before.ExternallyManaged(), err, after.ExternallyManaged(), errAfter, want)
+			}
+		}
+	}
+}
+
 func TestInfraMachineScalars(t *testing.T) {
 	for getter, rows := range map[string][]field{
 		"ProviderID":              stringRows("spec", "providerID"),

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/machinist-dev/machinist/apis/contract"
 	"github.com/machinist-dev/machinist/generated/facade"
@@ -146,4 +148,35 @@ func BenchmarkContractEqual(b *testing.B) {
 			b.Fatal("differ")
 		}
 	}
+}
+
+// BenchmarkPruneJSON compares pruning JSON as it is with decoding, pruning and encoding. "times" says how often the one goes
+// into the other.
+func BenchmarkPruneJSON(b *testing.B) {
+	source, err := json.Marshal(largeInfraMachine(b).Object)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const rounds = 100
+	begin := time.Now()
+	for range rounds {
+		obj := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(source, &obj.Object); err != nil {
+			b.Fatal(err)
+		}
+		facade.PruneInfraMachine(obj)
+		if _, err := utiljson.Marshal(obj.Object); err != nil {
+			b.Fatal(err)
+		}
+	}
+	decoded := float64(time.Since(begin)) / rounds
+	b.SetBytes(int64(len(source)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := facade.PruneInfraMachineJSON(nil, source); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(decoded, "decoded-ns/op")
+	b.ReportMetric(decoded*float64(b.N)/float64(b.Elapsed()), "times")
 }

@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -41,17 +40,17 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 		cancel:     cancel,
 		reported:   make(chan error, 1),
 	}
-	resource := w.tracker.watches.Resource(resourceOf(w.kind, w.crdName, resolution)).Namespace(w.tracker.namespace)
+	objects := w.tracker.watches.of(w.kind.Role, resourceOf(w.kind, w.crdName, resolution), w.tracker.namespace)
 	inf.shared = toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := resource.List(ctx, options)
+			list, err := objects.ListWithContext(ctx, options)
 			if err != nil {
 				inf.report(ctx, err)
 			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			events, err := resource.Watch(ctx, options)
+			events, err := objects.WatchWithContext(ctx, options)
 			if options.SendInitialEvents == nil || !*options.SendInitialEvents {
 				inf.report(ctx, err)
 				return events, err
@@ -64,9 +63,8 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 			}
 			return newListingWatch(events, func() { inf.report(ctx, nil) }), nil
 		},
-	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{})
-	// None of these three fails before the informer has been started.
-	_ = inf.shared.SetTransform(w.ingest)
+	}, &packed{}, 0, toolscache.Indexers{})
+	// Neither of these fails before the informer has been started.
 	_ = inf.shared.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *toolscache.Reflector, err error) {
 		log.FromContext(ctx).V(1).Info("List or watch has ended, it is started again", "apiVersion", resolution.APIVersion, "err", err.Error())
 	})
@@ -124,15 +122,6 @@ func isAnswer(err error) bool {
 	return err == nil || errors.As(err, &status)
 }
 
-// ingest is the transform of the informer: it runs before an object is stored. What it has packed, or a tombstone of
-// that, comes by again when it is replaced or deleted.
-func (w *kindWatch) ingest(obj any) (any, error) {
-	if object, ok := obj.(*unstructured.Unstructured); ok {
-		return pack(w.kind.Role, object)
-	}
-	return obj, nil
-}
-
 func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 	old, okOld := packedIn(before)
 	now, okNow := packedIn(after)
@@ -165,6 +154,9 @@ const (
 
 // concern tells how urgent an update is by what has changed.
 func (w *kindWatch) concern(before, after *packed) urgency {
+	if before.equalButForVersion(after) {
+		return never
+	}
 	a, errOld := before.unpack()
 	b, errNow := after.unpack()
 	switch {

@@ -17,22 +17,34 @@ import (
 type Role struct {
 	name          string
 	prune         func(*unstructured.Unstructured)
+	pruneJSON     func(dst, src []byte) (pruned, rest []byte, err error)
+	pruneListJSON func(src []byte) (list []byte, items [][]byte, err error)
 	contractEqual func(before, after *unstructured.Unstructured) bool
 	// operativelyEqual is contractEqual without what only shows something to people.
 	operativelyEqual func(before, after *unstructured.Unstructured) bool
 }
 
-// The roles that a Machine references. They are compared by pointer.
+// The roles that a Machine references, itself or by its Cluster. They are compared by pointer.
 var (
 	InfraMachine = &Role{
-		name: "InfraMachine", prune: facade.PruneInfraMachine,
+		name:  "InfraMachine",
+		prune: facade.PruneInfraMachine, pruneJSON: facade.PruneInfraMachineJSON, pruneListJSON: facade.PruneInfraMachineListJSON,
 		contractEqual: facade.InfraMachineContractEqual, operativelyEqual: facade.InfraMachineOperativelyEqual,
 	}
 	BootstrapConfig = &Role{
-		name: "BootstrapConfig", prune: facade.PruneBootstrapConfig,
+		name:  "BootstrapConfig",
+		prune: facade.PruneBootstrapConfig, pruneJSON: facade.PruneBootstrapConfigJSON, pruneListJSON: facade.PruneBootstrapConfigListJSON,
 		contractEqual: facade.BootstrapConfigContractEqual, operativelyEqual: facade.BootstrapConfigOperativelyEqual,
 	}
+	ControlPlane = &Role{
+		name:  "ControlPlane",
+		prune: facade.PruneControlPlane, pruneJSON: facade.PruneControlPlaneJSON, pruneListJSON: facade.PruneControlPlaneListJSON,
+		contractEqual: facade.ControlPlaneContractEqual, operativelyEqual: facade.ControlPlaneOperativelyEqual,
+	}
 )
+
+// roles are all of them.
+var roles = []*Role{InfraMachine, BootstrapConfig, ControlPlane}
 
 // String returns the contract's name of the role.
 func (r *Role) String() string { return r.name }

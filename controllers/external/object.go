@@ -53,3 +53,8 @@ func (o *Object) InfraMachine() (facade.InfraMachine, error) {
 func (o *Object) BootstrapConfig() (facade.BootstrapConfig, error) {
 	return facade.WrapBootstrapConfig(o.raw, o.contract)
 }
+
+// ControlPlane wraps and checks the object; see facade.WrapControlPlane for the error.
+func (o *Object) ControlPlane() (facade.ControlPlane, error) {
+	return facade.WrapControlPlane(o.raw, o.contract)
+}

@@ -4,10 +4,13 @@
 package external
 
 import (
+	"bytes"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -21,7 +24,9 @@ type packed struct {
 	name            string
 	uid             types.UID
 	resourceVersion string
-	json            []byte
+	// endsInitialEvents is true for the bookmark after which a watch has told of all objects that existed at its begin.
+	endsInitialEvents bool
+	json              []byte
 }
 
 // pack prunes the object for the role and packs it. The object is changed.
@@ -48,7 +53,32 @@ func (p *packed) unpack() (*unstructured.Unstructured, error) {
 
 // GetObjectMeta lets informers find the key and the version of the object.
 func (p *packed) GetObjectMeta() metav1.Object {
-	return &metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: p.resourceVersion}
+	meta := &metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: p.resourceVersion}
+	if p.endsInitialEvents {
+		meta.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	}
+	return meta
+}
+
+// GetObjectKind implements runtime.Object. Whoever asks is not told: all objects of an informer are of one kind.
+func (p *packed) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object. The JSON is shared: nobody writes to it.
+func (p *packed) DeepCopyObject() runtime.Object { return new(*p) }
+
+// equalButForVersion reports whether the two differ in nothing but their resourceVersion. That some equal objects are
+// written differently is possible, and no more than unusual.
+func (p *packed) equalButForVersion(other *packed) bool {
+	// If all but one string is equal, and that is the resourceVersion of each, then it is the one of the metadata: that
+	// one differs, unless all is equal.
+	before, after, found := bytes.Cut(p.json, p.versionMember())
+	rest, begins := bytes.CutPrefix(other.json, before)
+	rest, continues := bytes.CutPrefix(rest, other.versionMember())
+	return found && begins && continues && bytes.Equal(rest, after)
+}
+
+func (p *packed) versionMember() []byte {
+	return []byte(`"resourceVersion":"` + p.resourceVersion + `"`)
 }
 
 // packedIn returns what an event of an informer is about, also if it was deleted while nobody watched.

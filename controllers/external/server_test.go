@@ -12,11 +12,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,7 +58,7 @@ func newServer() *server {
 
 func (s *server) tracker(ctx context.Context) *Tracker {
 	s.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	return &Tracker{watches: stubDynamic{server: s}, cache: s, referrers: s, kinds: map[Kind]*kindWatch{}, ctx: ctx, queue: s.queue}
+	return &Tracker{watches: stubWatches{server: s}, cache: s, referrers: s, kinds: map[Kind]*kindWatch{}, ctx: ctx, queue: s.queue}
 }
 
 func (s *server) behave(f faults) {
@@ -157,29 +157,24 @@ func (s *server) Patient(context.Context, reconcile.Request) bool { return false
 // To implements Referrers.
 func (s *server) To(context.Context, Kind, types.NamespacedName) []reconcile.Request { return nil }
 
-type stubDynamic struct {
-	dynamic.NamespaceableResourceInterface
+type stubWatches struct {
 	server  *server
 	version string
 }
 
-func (d stubDynamic) Resource(resource schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+func (d stubWatches) of(_ *Role, resource schema.GroupVersionResource, _ string) toolscache.ListerWatcherWithContext {
 	d.version = resource.Version
 	return d
 }
 
-func (d stubDynamic) Namespace(string) dynamic.ResourceInterface { return d }
-
-func (d stubDynamic) List(ctx context.Context, _ metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (d stubWatches) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	if f, err := d.server.answer(ctx); err != nil || f.list != nil {
 		return nil, cmp.Or(err, f.list)
 	}
-	list := &unstructured.UnstructuredList{}
-	list.SetResourceVersion("1")
-	return list, nil
+	return &packedList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
 }
 
-func (d stubDynamic) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (d stubWatches) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	s := d.server
 	f, err := s.answer(ctx)
 	if err != nil || f.watch != nil {
@@ -190,10 +185,7 @@ func (d stubDynamic) Watch(ctx context.Context, options metav1.ListOptions) (wat
 	case f.events != nil:
 		sendError(w, f.events)
 	case options.SendInitialEvents != nil && *options.SendInitialEvents:
-		bookmark := &unstructured.Unstructured{}
-		bookmark.SetResourceVersion("1")
-		bookmark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-		w.Action(watch.Bookmark, bookmark)
+		w.Action(watch.Bookmark, &packed{resourceVersion: "1", endsInitialEvents: true})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -67,7 +67,7 @@ type Options struct {
 // Tracker reads, watches and writes provider objects. It is safe for concurrent use.
 type Tracker struct {
 	dynamic   dynamic.Interface
-	watches   dynamic.Interface
+	watches   watches
 	metadata  metadata.Interface
 	cache     cache.Cache
 	referrers Referrers
@@ -86,7 +86,7 @@ func NewTracker(options Options) (*Tracker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the client of provider objects: %w", err)
 	}
-	watches, err := dynamic.NewForConfig(withoutRetries(options.Config))
+	watches, err := newClients(withoutRetries(options.Config))
 	if err != nil {
 		return nil, fmt.Errorf("building the client of the informers: %w", err)
 	}
@@ -261,7 +261,7 @@ func (t *Tracker) enqueue(requests []reconcile.Request) {
 }
 
 // patience is how long a change that is only informational waits for more to come, and then for everybody else's turn.
-const patience = time.Second
+const patience = 2 * time.Second
 
 // inform enqueues those who can't wait, and the others for later: most of what happens to a Machine on its way to Running
 // is announced by the conditions of its objects, and followed within a moment by what it is announced by.

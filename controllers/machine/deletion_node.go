@@ -22,17 +22,20 @@ const nodeRetry = 5 * time.Second
 func (r *Reconciler) decideAboutNode(ctx context.Context, s *scope) (bool, error) {
 	var err error
 	if s.nodeGoes, err = r.nodeMustGo(ctx, s); err != nil {
-		s.deleting = stage{reason: clusterv1.MachineDeletingInternalErrorReason, message: err.Error()}
+		s.deleting = stage{reason: clusterv1.MachineDeletingInternalErrorReason, message: "Can't tell whether the Node has to go, too: " + err.Error()}
 	}
-	return true, err
+	return err == nil, retriable(err)
 }
 
-// nodeMustGo is false if there is no Node, or if nobody needs it to go because the workload cluster goes: the Cluster is
-// gone or being deleted, or all of its control plane Machines are. A Cluster with a control plane provider and without such
-// Machines has a control plane that others run, and keeps it.
+// nodeMustGo is false if there is no Node, or if nobody needs it to go because the workload cluster goes: the Cluster or its
+// control plane is gone or being deleted, or all of its control plane Machines are. A control plane that runs on no Machines
+// keeps its Nodes in any case.
 func (r *Reconciler) nodeMustGo(ctx context.Context, s *scope) (bool, error) {
 	if !s.machine.Status.NodeRef.IsDefined() || s.cluster == nil || !s.cluster.DeletionTimestamp.IsZero() {
 		return false, nil
+	}
+	if says, err := r.askControlPlane(s); err != nil || says != controlPlaneSilent {
+		return says == controlPlaneStays, err
 	}
 	machines := &clusterv1.MachineList{}
 	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy,
@@ -45,7 +48,7 @@ func (r *Reconciler) nodeMustGo(ctx context.Context, s *scope) (bool, error) {
 			return true, nil
 		}
 	}
-	return len(machines.Items) == 0 && s.cluster.Spec.ControlPlaneRef.IsDefined(), nil
+	return false, nil
 }
 
 // deleteNode deletes the Node and reports whether the deletion is done with it. It gives up when
@@ -84,7 +87,8 @@ func (r *Reconciler) tryDeleteNode(ctx context.Context, s *scope) error {
 }
 
 // outOfReach reports whether the error of Workload.Get means that nobody can reach the workload cluster: there is no
-// kubeconfig, and several attempts to connect have failed, so that it isn't just being replaced. Other errors may pass.
+// kubeconfig, and several attempts to reach it have failed, so that the Secret isn't just being replaced. Other errors may
+// pass.
 func (r *Reconciler) outOfReach(s *scope, err error) bool {
 	return errors.Is(err, workload.ErrNoKubeconfig) && r.Workload.Health(s.clusterKey()).Failures >= workload.ProbeFailures
 }

@@ -9,7 +9,7 @@
 //	  ├─ owner           finalizer, label and owner reference of the Machine itself
 //	  ├─ bootstrap       BootstrapConfig → spec.bootstrap.dataSecretName
 //	  ├─ infrastructure  InfraMachine    → spec.providerID, addresses, failure domain
-//	  ├─ node            Node            → status.nodeRef, nodeInfo
+//	  ├─ node            Node            → status.nodeRef, nodeInfo; Machine → labels, annotations, taints of the Node
 //	  └─ deletion        only with a deletionTimestamp, step by step; the first that is not done ends it
 //	       ├─ pre-drain hooks, drain, volumes     only while there is a Node and somebody needs it to go
 //	       ├─ pre-terminate hooks

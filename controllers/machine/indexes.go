@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 )
 
 // Indexes of Machines in the cache.
@@ -20,6 +21,7 @@ const (
 	indexControlPlane  = "spec.clusterName of control planes"
 	indexProviderID    = "spec.providerID"
 	indexNode          = "status.nodeRef.name"
+	indexMachineSet    = "metadata.ownerReferences of MachineSets"
 	indexInfraKind     = "spec.infrastructureRef.kind"
 	indexInfra         = "spec.infrastructureRef"
 	indexBootstrapKind = "spec.bootstrap.configRef.kind"
@@ -51,6 +53,7 @@ func addIndexes(ctx context.Context, machines cache.Cache) error {
 		indexControlPlane: controlPlaneOf,
 		indexProviderID:   func(m *clusterv1.Machine) string { return m.Spec.ProviderID },
 		indexNode:         func(m *clusterv1.Machine) string { return m.Status.NodeRef.Name },
+		indexMachineSet:   rollout.MachineSetOf,
 		indexInfra:        func(m *clusterv1.Machine) string { return referenceKey(m.Spec.InfrastructureRef) },
 		indexBootstrap:    configKey(referenceKey),
 	} {

@@ -94,6 +94,8 @@ var _ = Describe("NodeReady and NodeHealthy", func() {
 		// Cluster API says that the Node was deleted.
 		Entry("on purpose unlike Cluster API: running, had a Node, provider ID gone: nobody has looked for the Node", knowing(nodeRef("n")),
 			unknown, "InspectionFailed", "Waiting for SimMachine to report spec.providerID"),
+		Entry("on purpose unlike Cluster API: no Node yet but one without a provider ID", knowing(providerID("sim:///1"), func(s *scope) { s.node.lacksProviderID = true }),
+			unknown, "InspectionFailed", "Waiting for a Node with spec.providerID sim:///1 to exist; Node m has no spec.providerID: kubelet or cloud provider has to set it"),
 		Entry("no Node yet", knowing(providerID("sim:///1")), unknown, "InspectionFailed", "Waiting for a Node with spec.providerID sim:///1 to exist"),
 		Entry("no provider ID yet", knowing(), unknown, "InspectionFailed", "Waiting for SimMachine to report spec.providerID"),
 	)

@@ -43,7 +43,7 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 		return refusal
 	}
 	if isGone(s.stored) {
-		r.rememberGone(ctx, s)
+		r.gone.add(s.machine.UID, itself)
 		r.sendEvents(s)
 		return nil
 	}
@@ -67,17 +67,6 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 		s.wakeAfter(afterWrite)
 	}
 	return refusal
-}
-
-// rememberGone keeps the Machine from being reconciled again before the cache knows that it is gone. If the cache has
-// known before we did, nobody else would drop what is remembered.
-func (r *Reconciler) rememberGone(ctx context.Context, s *scope) {
-	r.gone.add(s.machine.UID, itself)
-	cached := &clusterv1.Machine{}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.machine), cached, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) || err == nil && cached.UID != s.machine.UID {
-		r.gone.forget(s.machine.UID)
-	}
 }
 
 // persistPaused says that the Machine is paused. All else that a paused Machine gets is its finalizer, so that it can't

@@ -71,7 +71,8 @@ func readProvided[T contractFields](ctx context.Context, tracker *external.Track
 	}
 	p.object = object
 	p.fields, err = from.wrap(object)
-	p.problem, p.readyErr = splitFieldErrors(err)
+	wrong := sortFieldErrors(err)
+	p.problem, p.readyErr, p.expiryErr = wrong.fields, wrong.conditions, wrong.expiry
 	if p.readyErr == nil {
 		reported, _ := p.fields.Conditions()
 		p.ready, p.readyErr = status.Mirror(reported, from.kind.Kind, from.conditionType)
@@ -92,31 +93,41 @@ func retriable(err error) error {
 	return err
 }
 
-// splitFieldErrors keeps apart what is wrong with the conditions, which only keeps us from mirroring them, from what is
-// wrong with other fields of the contract, which keeps us from using the object.
-func splitFieldErrors(err error) (fields, conditions error) {
-	if err == nil {
-		return nil, nil
-	}
+// fieldProblems are what is wrong with a provider object, by what it keeps us from; nil is nothing.
+type fieldProblems struct {
+	// conditions keeps us from mirroring the conditions of the object.
+	conditions error
+	// expiry keeps us from saying when its certificates expire.
+	expiry error
+	// fields keeps us from using the object.
+	fields error
+}
+
+func sortFieldErrors(err error) fieldProblems {
 	var all accessor.FieldErrors
 	if !errors.As(err, &all) {
-		return err, nil
+		return fieldProblems{fields: err}
 	}
-	var inConditions, inFields accessor.FieldErrors
+	var conditions, expiry, fields accessor.FieldErrors
 	for _, e := range all {
-		if e.Field == "Conditions" {
-			inConditions = append(inConditions, e)
-		} else {
-			inFields = append(inFields, e)
+		switch e.Field {
+		case "Conditions":
+			conditions = append(conditions, e)
+		case "CertificatesExpiry":
+			expiry = append(expiry, e)
+		default:
+			fields = append(fields, e)
 		}
 	}
-	if len(inFields) > 0 {
-		fields = inFields
+	return fieldProblems{conditions: orNil(conditions), expiry: orNil(expiry), fields: orNil(fields)}
+}
+
+// orNil makes no errors no error.
+func orNil(errs accessor.FieldErrors) error {
+	if len(errs) == 0 {
+		return nil
 	}
-	if len(inConditions) > 0 {
-		conditions = inConditions
-	}
-	return fields, conditions
+	return errs
 }
 
 // copyFailure copies the deprecated terminal failure that providers may report. It has no effect and is never cleared.

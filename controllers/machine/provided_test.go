@@ -25,7 +25,7 @@ var _ = Describe("the errors of a provider object", func() {
 
 	DescribeTable("are about its conditions or about other fields", func(object facadetest.InfraMachineBuilder, fields, conditions string) {
 		_, err := facade.WrapInfraMachine(object.Build(), contract.V1Beta2)
-		fieldsErr, conditionsErr := splitFieldErrors(err)
+		wrong := sortFieldErrors(err)
 		expect := func(err error, text string) {
 			GinkgoHelper()
 			if text == "" {
@@ -34,8 +34,8 @@ var _ = Describe("the errors of a provider object", func() {
 				Expect(err).To(MatchError(HavePrefix(text)))
 			}
 		}
-		expect(fieldsErr, fields)
-		expect(conditionsErr, conditions)
+		expect(wrong.fields, fields)
+		expect(wrong.conditions, conditions)
 	},
 		Entry("none", provisioned, "", ""),
 		Entry("a condition without status", provisioned.WithValue(badConditions, "status", "conditions"), "", inConditions),
@@ -45,9 +45,8 @@ var _ = Describe("the errors of a provider object", func() {
 	)
 
 	It("are about the object if they are about no field", func() {
-		fieldsErr, conditionsErr := splitFieldErrors(errors.New("unknown contract version"))
-		Expect(fieldsErr).To(MatchError("unknown contract version"))
-		Expect(conditionsErr).NotTo(HaveOccurred())
+		Expect(sortFieldErrors(errors.New("unknown contract version"))).To(Equal(fieldProblems{fields: errors.New("unknown contract version")}))
+		Expect(sortFieldErrors(nil)).To(BeZero())
 	})
 
 	It("keep conditions from being mirrored, but nothing else", func() {
@@ -55,7 +54,8 @@ var _ = Describe("the errors of a provider object", func() {
 		wrapped, err := facade.WrapInfraMachine(object, contract.V1Beta2)
 		s := knowing(flags(false, true))
 		s.infra.fields = wrapped
-		s.infra.problem, s.infra.readyErr = splitFieldErrors(err)
+		wrong := sortFieldErrors(err)
+		s.infra.problem, s.infra.readyErr = wrong.fields, wrong.conditions
 		Expect(infrastructureReady(s)).To(And(HaveField("Status", unknown), HaveField("Reason", "InvalidConditionReported"), HaveField("Message", HavePrefix(inConditions))))
 		Expect(copyInfrastructure(s, wrapped, "sim:///1")).To(Succeed())
 	})

@@ -20,6 +20,8 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 	"github.com/machinist-dev/machinist/controllers/ownwrites"
 	"github.com/machinist-dev/machinist/controllers/workload"
 )
@@ -42,8 +44,12 @@ type Reconciler struct {
 	Client client.Client
 	// External reads and writes InfraMachines and BootstrapConfigs.
 	External *external.Tracker
-	// Workload reads, drains and deletes Nodes.
+	// Workload reads, patches, drains and deletes Nodes.
 	Workload *workload.Clusters
+	// NodeRules tell what a Node gets from its Machine.
+	NodeRules nodesync.Rules
+	// Revisions tell whether a rollout is about to replace a Machine.
+	Revisions *rollout.Revisions
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Clock tells the time.
@@ -63,13 +69,22 @@ type Reconciler struct {
 }
 
 // Reconcile brings one Machine closer to what its spec asks for, and says in its status what is missing.
+//
+// A reconcile that has begun when the manager is told to stop is finished, so that no request is cut off, of which nobody
+// knows what has become of it; none is begun after that.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if ctx.Err() != nil {
+		return ctrl.Result{}, ctx.Err()
+	}
+	ctx, cancel := outlasting(ctx, ShutdownGrace)
+	defer cancel()
 	s, err := r.fetch(ctx, request)
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
 	}
 	r.writes.Begin(s.machine.UID)
 	defer func() {
+		r.forgetIfGone(ctx, s)
 		if r.writes.End(s.stored.UID) {
 			r.queue.Add(request) // as the event of somebody else's change would have done if it had not been held
 		}
@@ -81,7 +96,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope) (ctrl.Result, erro
 	if reason := pausedBecause(s); reason != "" {
 		return r.result(s, r.persistPaused(ctx, s, reason))
 	}
-	if !r.kindsListed(s.machine) {
+	if !r.kindsListed(s) {
 		return ctrl.Result{}, nil
 	}
 	if err := r.reconcileOwner(ctx, s); err != nil {
@@ -121,10 +136,17 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 // kindsListed is false while a kind that the Machine references is being listed for the first time, as it is for every
 // Machine when the manager starts. Nothing is known then that would be worth a write; the end of the list wakes the
 // Machine.
-func (r *Reconciler) kindsListed(machine *clusterv1.Machine) bool {
-	listed := r.External.Listed(infraKind(machine))
-	if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
-		listed = r.External.Listed(bootstrapKind(machine)) && listed
+func (r *Reconciler) kindsListed(s *scope) bool {
+	kinds := []external.Kind{infraKind(s.machine)}
+	if s.machine.Spec.Bootstrap.ConfigRef.IsDefined() {
+		kinds = append(kinds, bootstrapKind(s.machine))
+	}
+	if s.asksControlPlane() {
+		kinds = append(kinds, controlPlaneKind(s.cluster))
+	}
+	listed := true
+	for _, kind := range kinds {
+		listed = r.External.Listed(kind) && listed // all of them start to list
 	}
 	return listed
 }
@@ -167,7 +189,7 @@ func (r *Reconciler) result(s *scope, errs ...error) (ctrl.Result, error) {
 		switch {
 		case errors.Is(err, errStale):
 			s.wakeAfter(staleRetry)
-		case errors.Is(err, errBehind), errors.Is(err, external.ErrBehind):
+		case errors.Is(err, errBehind), errors.Is(err, external.ErrBehind), errors.Is(err, workload.ErrBehind):
 			s.wakeAfter(behindRetry)
 		case err != nil:
 			failures = append(failures, err)

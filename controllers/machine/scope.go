@@ -72,6 +72,8 @@ type provided[T any] struct {
 	ready *metav1.Condition
 	// readyErr says what is wrong with the conditions of the object.
 	readyErr error
+	// expiryErr says why the object does not tell when its certificates expire, although it tries to.
+	expiryErr error
 	// waiting completes the message "<Kind> <path> is false" if more is known about why.
 	waiting string
 	// done is whether the object itself says that it is provisioned, or that its data secret is created.
@@ -81,6 +83,8 @@ type provided[T any] struct {
 // observedNode is what was found of the Machine's Node.
 type observedNode struct {
 	node *corev1.Node
+	// lacksProviderID is true if there is none, but one of the Machine's name that nobody has given a spec.providerID.
+	lacksProviderID bool
 	// err is why the Node could not be looked up.
 	err error
 	// health is what the probes of the workload cluster have seen.

@@ -37,6 +37,7 @@ func computeStatus(s *scope, grace time.Duration) {
 	set(status.Ready(s.machine, s.now))
 	set(available(s))
 	setDeprecated(s)
+	setCertificatesExpiry(s)
 	setPhase(s)
 }
 
@@ -194,7 +195,11 @@ func nodeConditions(s *scope, grace time.Duration) []metav1.Condition {
 	case nodeRef.IsDefined():
 		return both(metav1.ConditionFalse, clusterv1.MachineNodeDeletedReason, fmt.Sprintf("Node %s has been deleted while the Machine still exists", nodeRef.Name))
 	default:
-		return unknown(clusterv1.MachineNodeInspectionFailedReason, fmt.Sprintf("Waiting for a Node with spec.providerID %s to exist", s.machine.Spec.ProviderID))
+		message := fmt.Sprintf("Waiting for a Node with spec.providerID %s to exist", s.machine.Spec.ProviderID)
+		if s.node.lacksProviderID {
+			message += fmt.Sprintf("; Node %s has no spec.providerID: kubelet or cloud provider has to set it", s.machine.Name)
+		}
+		return unknown(clusterv1.MachineNodeInspectionFailedReason, message)
 	}
 }
 

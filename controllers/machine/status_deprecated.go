@@ -70,13 +70,15 @@ func setDeprecatedNodeHealthy(s *scope, infraGoes bool) {
 	switch {
 	case s.nodeDeletionFailed:
 		condition.Severity, condition.Reason = clusterv1.ConditionSeverityWarning, clusterv1.DeletionFailedV1Beta1Reason
-	case !workloadClusterReady(s.cluster), errors.Is(s.node.err, workload.ErrNotConnected):
+	case s.cluster == nil, errors.Is(s.node.err, workload.ErrNotConnected):
 		return
 	case s.node.err != nil:
 		condition.Status = corev1.ConditionUnknown
 		condition.Reason, condition.Message = clusterv1.NodeInspectionFailedV1Beta1Reason, "Failed to get the Node for this Machine by ProviderID"
 	case s.machine.Spec.ProviderID == "":
 		condition.Severity, condition.Reason = clusterv1.ConditionSeverityInfo, clusterv1.WaitingForNodeRefV1Beta1Reason
+	case !workloadClusterReady(s.cluster):
+		return
 	case s.node.node == nil && s.isDeleting():
 		return
 	case s.node.node == nil && s.machine.Status.NodeRef.IsDefined():

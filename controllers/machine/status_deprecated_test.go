@@ -89,7 +89,8 @@ var _ = Describe("the v1beta1 condition NodeHealthy", func() {
 		setDeprecatedNodeHealthy(s, false)
 		expectDeprecated(s, "NodeHealthy", expected)
 	},
-		Entry("workload cluster not ready: nothing is said", knowing(notInitialized(no)), nil),
+		Entry("workload cluster not ready: nothing is said", knowing(notInitialized(no), providerID("sim:///1")), nil),
+		Entry("workload cluster not ready, no provider ID", knowing(notInitialized(no)), deprecatedCondition(corev1.ConditionFalse, "Info", "WaitingForNodeRef", "")),
 		Entry("no Cluster: nothing is said", knowing(noCluster), nil),
 		Entry("not connected: what was said stays", having(kept, nodeError(errNotConnected)), &clusterv1.Condition{Status: corev1.ConditionTrue, LastTransitionTime: ago(time.Hour)}),
 		Entry("another error", having(kept, nodeError(errors.New("two Nodes"))),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -45,13 +46,14 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		For(&clusterv1.Machine{}, builder.WithPredicates(r.machineChanges(ctx))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
 			return referrers.OfCluster(ctx, client.ObjectKeyFromObject(cluster))
-		}), builder.WithPredicates(clusterChanges())).
+		}), builder.WithPredicates(r.clusterChanges(ctx))).
 		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.queue = queue
 			return nil
 		})).
 		WatchesRawSource(r.External.Source()).
 		WatchesRawSource(r.Workload.Source()).
+		WatchesRawSource(r.Revisions.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, ReconciliationTimeout: reconcileTimeout}).
 		Complete(r)
 }
@@ -97,10 +99,34 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 // forget drops all that is kept for a Machine that is gone.
 func (r *Reconciler) forget(ctx context.Context, machine *clusterv1.Machine) {
 	r.writes.Forget(machine.UID)
-	r.deferred.forget(machine.UID)
-	r.gone.forget(machine.UID)
-	r.passes.forget(machine.UID)
+	r.forgetMemories(machine.UID)
 	r.release(ctx, machine)
+}
+
+// releaseControlPlane ends the informer of the kind that the Cluster references, unless others reference it.
+func (r *Reconciler) releaseControlPlane(ctx context.Context, cluster *clusterv1.Cluster) {
+	if cluster.Spec.ControlPlaneRef.IsDefined() {
+		r.External.Release(ctx, controlPlaneKind(cluster))
+	}
+}
+
+// forgetIfGone drops what a reconcile has remembered of a Machine that the cache has told to be gone meanwhile: the event
+// that forgets it may have come before that.
+func (r *Reconciler) forgetIfGone(ctx context.Context, s *scope) {
+	if !s.isDeleting() {
+		return
+	}
+	cached := &clusterv1.Machine{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.stored), cached, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) || err == nil && cached.UID != s.stored.UID {
+		r.forgetMemories(s.stored.UID)
+	}
+}
+
+func (r *Reconciler) forgetMemories(machine types.UID) {
+	r.deferred.forget(machine)
+	r.gone.forget(machine)
+	r.passes.forget(machine)
 }
 
 // release ends the informers of the kinds that the Machine references, unless others reference them.
@@ -122,13 +148,26 @@ func (r *Reconciler) missedNode(ctx context.Context, before, after *clusterv1.Ma
 }
 
 // clusterChanges lets only those changes of a Cluster pass that a Machine acts on. Its deletion is among them: it
-// decides on what is deleted together with a Machine.
-func clusterChanges() predicate.Predicate {
+// decides on what is deleted together with a Machine. It also ends the informers of control plane kinds that no Cluster
+// references any more.
+func (r *Reconciler) clusterChanges(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, okBefore := e.ObjectOld.(*clusterv1.Cluster)
 			after, okAfter := e.ObjectNew.(*clusterv1.Cluster)
-			return !okBefore || !okAfter || factsOf(before) != factsOf(after)
+			if !okBefore || !okAfter {
+				return true
+			}
+			if before.Spec.ControlPlaneRef != after.Spec.ControlPlaneRef {
+				r.releaseControlPlane(ctx, before)
+			}
+			return factsOf(before) != factsOf(after)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			if cluster, ok := e.Object.(*clusterv1.Cluster); ok {
+				r.releaseControlPlane(ctx, cluster)
+			}
+			return true
 		},
 	}
 }
@@ -160,4 +199,8 @@ func infraKind(machine *clusterv1.Machine) external.Kind {
 
 func bootstrapKind(machine *clusterv1.Machine) external.Kind {
 	return external.Kind{Role: external.BootstrapConfig, GroupKind: machine.Spec.Bootstrap.ConfigRef.GroupKind()}
+}
+
+func controlPlaneKind(cluster *clusterv1.Cluster) external.Kind {
+	return external.Kind{Role: external.ControlPlane, GroupKind: cluster.Spec.ControlPlaneRef.GroupKind()}
 }

@@ -102,9 +102,13 @@ func (m *Memory[T]) Newest(uid types.UID, cached string) (T, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.byUID[uid]
-	if e == nil || e.version == "" || !Older(cached, e.version) {
+	if e == nil || e.version == "" {
 		var none T
 		return none, false
+	}
+	if !Older(cached, e.version) {
+		e.drop() // its event may still be on its way to the handlers, so what is ours is kept until then
+		return e.latest, false
 	}
 	return e.latest, true
 }

@@ -63,10 +63,19 @@ func trimMachine(obj any) {
 }
 
 func trimNode(obj any) {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return
+	if node, ok := obj.(*corev1.Node); ok {
+		trimNodeContent(node)
 	}
+}
+
+// TrimNode makes a Node that the API server has returned what it is in the cache. Labels, annotations and taints stay whole,
+// but for the last applied configuration.
+func TrimNode(node *corev1.Node) {
+	TrimMetadata(node)
+	trimNodeContent(node)
+}
+
+func trimNodeContent(node *corev1.Node) {
 	node.Spec.PodCIDR = ""
 	node.Spec.PodCIDRs = nil
 	node.Status = corev1.NodeStatus{

@@ -101,3 +101,17 @@ var _ = DescribeTable("A cache of Machines and Clusters", func(namespace string,
 	Entry("is of all namespaces", "", nil),
 	Entry("may be of one", "ns", map[string]cache.Config{"ns": {}}),
 )
+
+var _ = It("A Node that the API server has returned can be made what it is in the cache", func() {
+	node := func() *corev1.Node {
+		return &corev1.Node{
+			ObjectMeta: long(), Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "t", TimeAdded: &noon}}},
+			Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{SizeBytes: 1}}},
+		}
+	}
+	returned := node()
+	TrimNode(returned)
+	Expect(transformOf(workload, node())(node())).To(Equal(returned))
+	Expect(returned.ObjectMeta).To(Equal(short()), "labels and annotations")
+	Expect(returned.Spec.Taints).To(HaveLen(1))
+})

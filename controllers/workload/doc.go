@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package workload connects to the workload clusters, one connection for each Cluster, and gives the Machine controller
-// their Nodes from a cache.
+// their Nodes from a cache. It writes to a Node what the Machine controller asks for, and remembers it until the cache shows it.
 //
 //	Secret <cluster>-kubeconfig ──► connect ──► Nodes synced: Machines of the Cluster are enqueued
 //	                                  ▲                 │
-//	                                  │                 ├─ a Node changes: its Machine is enqueued
+//	                                  │                 ├─ a Node changes: its Machine is enqueued, unless by our patch
 //	                                  │                 └─ GET / every ProbeInterval
 //	                                  └── ProbeFailures in a row, or an answer 401
 //

@@ -14,9 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -37,7 +37,6 @@ const (
 	syncTimeout = 5 * time.Minute
 
 	providerIDIndex = "spec.providerID"
-	kubeconfigKey   = "value"
 )
 
 // session is one established connection: clients, and a cache of Nodes that has synced.
@@ -50,6 +49,12 @@ type session struct {
 	cancel context.CancelFunc
 	// ended is closed when the cache has stopped.
 	ended chan struct{}
+	// writes are our patches that the cache may not show yet.
+	writes nodeWrites
+	// refused has what the API server refuses to the informer of Nodes.
+	refused refusals
+	// gate is what all requests pass.
+	gate *gate
 }
 
 // connect reads the kubeconfig and returns when the Nodes have been listed.
@@ -58,9 +63,12 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	refused, gate := make(refusals, 1), newGate()
+	config.Wrap(gate.wrap)
 	remote, err := cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.Cache = watchcache.WorkloadOptions()
+		o.Cache.DefaultWatchErrorHandler = refused.handle
 		o.MapperProvider = knownKinds
 	})
 	if err != nil {
@@ -77,6 +85,7 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
 		Cluster: remote, host: config.Host, root: root, live: live, coreV1: coreV1, ended: make(chan struct{}), cancel: cancel,
+		refused: refused, gate: gate,
 	}
 	if err := s.start(ctx, c); err != nil {
 		s.stop()
@@ -87,7 +96,7 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 
 // start runs the cache and waits for its first list.
 func (s *session) start(ctx context.Context, c *connection) error {
-	nodes, err := s.prepare(ctx)
+	nodes, err := s.prepare(ctx, c.clusters.options.Timing.timeout())
 	if err != nil {
 		close(s.ended)
 		return err
@@ -104,16 +113,16 @@ func (s *session) start(ctx context.Context, c *connection) error {
 		return fmt.Errorf("the Nodes of the workload cluster could not be listed within %s", syncTimeout)
 	}
 	// Added after the sync: the Machines of the Cluster are woken once for all that was listed.
-	if _, err := nodes.AddEventHandler(c.nodeHandler(ctx)); err != nil {
+	if _, err := nodes.AddEventHandler(c.nodeHandler(ctx, &s.writes)); err != nil {
 		return fmt.Errorf("watching Nodes: %w", err)
 	}
 	return nil
 }
 
 // prepare finds out whether the API server answers and sets up the informer of Nodes.
-func (s *session) prepare(ctx context.Context) (cache.Informer, error) {
+func (s *session) prepare(ctx context.Context, timeout time.Duration) (cache.Informer, error) {
 	// A cheap request first: it tells within seconds, and better than a cache that doesn't sync, what is wrong.
-	if err := s.probe(ctx); err != nil {
+	if err := s.probe(ctx, timeout); err != nil {
 		return nil, fmt.Errorf("the API server of the workload cluster does not answer at %s: %w", s.host, err)
 	}
 	if err := s.mayListNodes(ctx); err != nil {
@@ -136,26 +145,18 @@ func (s *session) mayListNodes(ctx context.Context) error {
 	return s.root.Get().AbsPath("/api/v1/nodes").Param("limit", "1").Do(ctx).Error()
 }
 
-// stop ends the cache and waits for it.
+// stop ends the cache, waits for it, and closes the TCP connections, which would be kept for 90 s otherwise.
 func (s *session) stop() {
 	s.cancel()
 	<-s.ended
+	utilnet.CloseIdleConnectionsFor(s.GetHTTPClient().Transport)
 }
 
 // restConfig builds the client configuration from the Secret <cluster>-kubeconfig.
 func (c *connection) restConfig(ctx context.Context) (*rest.Config, error) {
-	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-kubeconfig"}
-	if err := c.clusters.options.Secrets.Get(ctx, key, secret); err != nil {
-		wrapped := fmt.Errorf("reading the kubeconfig Secret %s: %w", key, err)
-		if apierrors.IsNotFound(err) {
-			return nil, noKubeconfigError{wrapped}
-		}
-		return nil, wrapped
-	}
-	data, ok := secret.Data[kubeconfigKey]
-	if !ok {
-		return nil, fmt.Errorf("kubeconfig Secret %s: missing key %q in secret data", key, kubeconfigKey)
+	key, data, err := c.readKubeconfig(ctx)
+	if err != nil {
+		return nil, err
 	}
 	kubeconfig, err := clientcmd.Load(data)
 	if err != nil {
@@ -192,14 +193,12 @@ func withCodec(config *rest.Config) *rest.Config {
 	return config
 }
 
-// nodeHandler wakes the Machine of a Node that changed in something that a Machine shows or acts on.
-func (c *connection) nodeHandler(ctx context.Context) toolscache.ResourceEventHandler {
+// nodeHandler wakes the Machine of a Node that changed in something that a Machine shows or acts on, unless the change is
+// our own patch: who made it knows already.
+func (c *connection) nodeHandler(ctx context.Context, writes *nodeWrites) toolscache.ResourceEventHandler {
 	wake := func(obj any) {
-		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-			obj = tombstone.Obj
-		}
 		if node, ok := obj.(*corev1.Node); ok {
-			c.clusters.enqueue(c.clusters.options.Referrers.OfNode(ctx, c.cluster, node))
+			c.wakeNode(ctx, node)
 		}
 	}
 	return toolscache.ResourceEventHandlerDetailedFuncs{
@@ -211,21 +210,41 @@ func (c *connection) nodeHandler(ctx context.Context) toolscache.ResourceEventHa
 		UpdateFunc: func(before, after any) {
 			old, okOld := before.(*corev1.Node)
 			now, okNow := after.(*corev1.Node)
-			if !okOld || !okNow || !equalForMachine(old, now) {
-				wake(after)
+			if !okOld || !okNow {
+				return
+			}
+			if old.UID != now.UID {
+				writes.forget(old.UID) // deleted and created again while nobody watched
+			}
+			own, awaited := writes.observed(old, now)
+			if awaited || !own && !c.sameForMachine(old, now) {
+				wake(now)
 			}
 		},
-		DeleteFunc: wake,
+		DeleteFunc: func(obj any) {
+			if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			if node, ok := obj.(*corev1.Node); ok {
+				writes.forget(node.UID)
+			}
+			wake(obj)
+		},
 	}
 }
 
-// equalForMachine compares Nodes as the cache holds them: without heartbeats.
-func equalForMachine(a, b *corev1.Node) bool {
+func (c *connection) wakeNode(ctx context.Context, node *corev1.Node) {
+	c.clusters.enqueue(c.clusters.options.Referrers.OfNode(ctx, c.cluster, node))
+}
+
+// sameForMachine compares Nodes as the cache holds them: without heartbeats.
+func (c *connection) sameForMachine(a, b *corev1.Node) bool {
 	return a.UID == b.UID &&
 		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		a.Spec.ProviderID == b.Spec.ProviderID &&
 		apiequality.Semantic.DeepEqual(a.Status.NodeInfo, b.Status.NodeInfo) &&
-		apiequality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions)
+		apiequality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions) &&
+		c.clusters.options.SameNode(a, b)
 }
 
 func nodeProviderID(obj client.Object) []string {

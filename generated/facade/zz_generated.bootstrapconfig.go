@@ -223,6 +223,18 @@ func BootstrapConfigPaths() []accessor.Path { return bootstrapConfigKind.Paths()
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
 func PruneBootstrapConfig(obj *unstructured.Unstructured) { bootstrapConfigKind.Prune(obj) }
 
+// PruneBootstrapConfigJSON appends to dst what PruneBootstrapConfig keeps of the JSON object at the begin of src, and returns
+// what follows it; see accessor.Kind.PruneJSON.
+func PruneBootstrapConfigJSON(dst, src []byte) (pruned, rest []byte, err error) {
+	return bootstrapConfigKind.PruneJSON(dst, src)
+}
+
+// PruneBootstrapConfigListJSON takes the JSON of a list apart into the list without items and its pruned items; see
+// accessor.Kind.PruneListJSON.
+func PruneBootstrapConfigListJSON(src []byte) (list []byte, items [][]byte, err error) {
+	return bootstrapConfigKind.PruneListJSON(src)
+}
+
 // BootstrapConfigContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func BootstrapConfigContractEqual(old, current *unstructured.Unstructured) bool {

@@ -264,6 +264,18 @@ func InfraMachinePaths() []accessor.Path { return infraMachineKind.Paths() }
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
 func PruneInfraMachine(obj *unstructured.Unstructured) { infraMachineKind.Prune(obj) }
 
+// PruneInfraMachineJSON appends to dst what PruneInfraMachine keeps of the JSON object at the begin of src, and returns
+// what follows it; see accessor.Kind.PruneJSON.
+func PruneInfraMachineJSON(dst, src []byte) (pruned, rest []byte, err error) {
+	return infraMachineKind.PruneJSON(dst, src)
+}
+
+// PruneInfraMachineListJSON takes the JSON of a list apart into the list without items and its pruned items; see
+// accessor.Kind.PruneListJSON.
+func PruneInfraMachineListJSON(src []byte) (list []byte, items [][]byte, err error) {
+	return infraMachineKind.PruneListJSON(src)
+}
+
 // InfraMachineContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func InfraMachineContractEqual(old, current *unstructured.Unstructured) bool {

@@ -21,6 +21,7 @@ import (
 	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
+	"github.com/machinist-dev/machinist/test/simulator"
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
@@ -49,6 +50,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, p := range []provider{oldProvider, newProvider, foreignProvider} {
 		install(p.crds()...)
 	}
+	install(simulator.ControlPlaneCRD(simulator.CRDOptions{}))
 	startManager(managerOptions())
 })
 

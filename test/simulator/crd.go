@@ -17,6 +17,8 @@ import (
 var (
 	SimMachine = schema.GroupKind{Group: "infrastructure.cluster.x-k8s.io", Kind: "SimMachine"}
 	SimConfig  = schema.GroupKind{Group: "bootstrap.cluster.x-k8s.io", Kind: "SimConfig"}
+	// SimControlPlane is only defined here: the simulator runs no control planes.
+	SimControlPlane = schema.GroupKind{Group: "controlplane.cluster.x-k8s.io", Kind: "SimControlPlane"}
 )
 
 // The API versions of every simulated kind. They have the same schema, so objects need no conversion between them.
@@ -35,7 +37,7 @@ var apiVersionOf = map[contract.Version]string{
 
 // CRDOptions vary the definition of a simulated kind.
 type CRDOptions struct {
-	// GroupKind of the definition; any group will do. The zero value means SimMachine or SimConfig.
+	// GroupKind of the definition; any group will do. The zero value means SimMachine, SimConfig or SimControlPlane.
 	GroupKind schema.GroupKind
 	// Contracts that the definition declares by its labels. Nil means all; empty, but not nil, means none, which makes
 	// it a broken provider.
@@ -79,6 +81,15 @@ func BootstrapConfigCRD(opts CRDOptions) *apiextensionsv1.CustomResourceDefiniti
 		"dataSecretName": text,
 	})
 	return definition(opts, spec, status, column("Secret", ".status.dataSecretName"))
+}
+
+// ControlPlaneCRD returns the definition of a kind that follows the contract of ControlPlane.
+func ControlPlaneCRD(opts CRDOptions) *apiextensionsv1.CustomResourceDefinition {
+	if opts.GroupKind.Empty() {
+		opts.GroupKind = SimControlPlane
+	}
+	return definition(opts, map[string]apiextensionsv1.JSONSchemaProps{"replicas": integer},
+		map[string]apiextensionsv1.JSONSchemaProps{"externalManagedControlPlane": boolean})
 }
 
 // providerStatus adds what the status of both kinds has: the fields of both contracts, so that one schema serves both,

@@ -79,6 +79,18 @@ func AddressPoolPaths() []accessor.Path { return addressPoolKind.Paths() }
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
 func PruneAddressPool(obj *unstructured.Unstructured) { addressPoolKind.Prune(obj) }
 
+// PruneAddressPoolJSON appends to dst what PruneAddressPool keeps of the JSON object at the begin of src, and returns
+// what follows it; see accessor.Kind.PruneJSON.
+func PruneAddressPoolJSON(dst, src []byte) (pruned, rest []byte, err error) {
+	return addressPoolKind.PruneJSON(dst, src)
+}
+
+// PruneAddressPoolListJSON takes the JSON of a list apart into the list without items and its pruned items; see
+// accessor.Kind.PruneListJSON.
+func PruneAddressPoolListJSON(src []byte) (list []byte, items [][]byte, err error) {
+	return addressPoolKind.PruneListJSON(src)
+}
+
 // AddressPoolContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func AddressPoolContractEqual(old, current *unstructured.Unstructured) bool {

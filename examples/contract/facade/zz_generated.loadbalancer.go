@@ -287,6 +287,18 @@ func LoadBalancerPaths() []accessor.Path { return loadBalancerKind.Paths() }
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
 func PruneLoadBalancer(obj *unstructured.Unstructured) { loadBalancerKind.Prune(obj) }
 
+// PruneLoadBalancerJSON appends to dst what PruneLoadBalancer keeps of the JSON object at the begin of src, and returns
+// what follows it; see accessor.Kind.PruneJSON.
+func PruneLoadBalancerJSON(dst, src []byte) (pruned, rest []byte, err error) {
+	return loadBalancerKind.PruneJSON(dst, src)
+}
+
+// PruneLoadBalancerListJSON takes the JSON of a list apart into the list without items and its pruned items; see
+// accessor.Kind.PruneListJSON.
+func PruneLoadBalancerListJSON(src []byte) (list []byte, items [][]byte, err error) {
+	return loadBalancerKind.PruneListJSON(src)
+}
+
 // LoadBalancerContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func LoadBalancerContractEqual(old, current *unstructured.Unstructured) bool {

@@ -257,6 +257,18 @@ func WidgetPaths() []accessor.Path { return widgetKind.Paths() }
 // readers rely on; see accessor.Kind.Prune. The object is changed in place. Use it for reading only.
 func PruneWidget(obj *unstructured.Unstructured) { widgetKind.Prune(obj) }
 
+// PruneWidgetJSON appends to dst what PruneWidget keeps of the JSON object at the begin of src, and returns
+// what follows it; see accessor.Kind.PruneJSON.
+func PruneWidgetJSON(dst, src []byte) (pruned, rest []byte, err error) {
+	return widgetKind.PruneJSON(dst, src)
+}
+
+// PruneWidgetListJSON takes the JSON of a list apart into the list without items and its pruned items; see
+// accessor.Kind.PruneListJSON.
+func PruneWidgetListJSON(src []byte) (list []byte, items [][]byte, err error) {
+	return widgetKind.PruneListJSON(src)
+}
+
 // WidgetContractEqual says whether nothing has changed that the contract names, in any contract version, nor uid,
 // deletionTimestamp or ownerReferences.
 func WidgetContractEqual(old, current *unstructured.Unstructured) bool {

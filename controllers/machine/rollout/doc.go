@@ -1,0 +1,9 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rollout knows which Machines a rollout is about to replace: those whose MachineSet has a lower revision than the
+// MachineDeployment above it.
+//
+// MachineSets and MachineDeployments are others' kinds. They need not be installed, and the manager need not be allowed to
+// read them; then nothing is known, and nothing waits for it. Of each object is kept one label or annotation.
+package rollout
