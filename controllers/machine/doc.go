@@ -10,7 +10,11 @@
 //	  ├─ bootstrap       BootstrapConfig → spec.bootstrap.dataSecretName
 //	  ├─ infrastructure  InfraMachine    → spec.providerID, addresses, failure domain
 //	  ├─ node            Node            → status.nodeRef, nodeInfo; Machine → labels, annotations, taints of the Node
-//	  └─ deletion        only with a deletionTimestamp: objects in their order, then the finalizer
+//	  └─ deletion        only with a deletionTimestamp, step by step; the first that is not done ends it
+//	       ├─ pre-drain hooks, drain, volumes     only while there is a Node and somebody needs it to go
+//	       ├─ pre-terminate hooks
+//	       ├─ InfraMachine, then BootstrapConfig  each waits until the API server says that it is gone
+//	       └─ Node, then the finalizer
 //	  │
 //	persist          status is computed from the scope by pure functions and written once, only if it changed, also
 //	                 after an error; then the events
@@ -20,6 +24,6 @@
 // retried either, because only a change of the object can help. Anything else is an error and is retried with backoff.
 //
 // What a reconcile reads comes from caches that are updated before they notify, so the reconcile that an event triggers
-// sees the event's object. The live reads are the kubeconfig, once for each connection, and in deletion whether an object is gone, where a stale
-// answer could leave a machine behind.
+// sees the event's object. The live reads are the kubeconfig, once for each connection, and in deletion what is left on a
+// Node, and whether an object is gone, where a stale answer could leave a machine behind.
 package machine

@@ -45,10 +45,13 @@ func (r *Reconciler) reconcileInfrastructure(ctx context.Context, s *scope) erro
 	}
 	copyFailure(s, p.object, p.fields)
 	s.infra.done = p.fields.Provisioned()
+	providerID, _ := p.fields.ProviderID()
+	if s.isDeleting() && s.machine.Spec.ProviderID == "" && utf8.RuneCountInString(providerID) <= maxProviderID {
+		s.machine.Spec.ProviderID = providerID // provisioned at the last moment: there may be a Node to delete
+	}
 	if p.object.Deleting() || (!s.infra.done && !s.infrastructureProvisioned()) {
 		return nil
 	}
-	providerID, _ := p.fields.ProviderID()
 	if providerID == "" {
 		if !s.infrastructureProvisioned() {
 			s.infra.waiting += "; it is provisioned but does not report spec.providerID yet"

@@ -43,6 +43,7 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 		return refusal
 	}
 	if isGone(s.stored) {
+		r.gone.add(s.machine.UID, itself)
 		r.sendEvents(s)
 		return nil
 	}
@@ -62,6 +63,9 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 	}
 	r.deferred.forget(s.machine.UID)
 	r.sendEvents(s)
+	if s.writeFirst && !isGone(s.stored) {
+		s.wakeAfter(afterWrite)
+	}
 	return refusal
 }
 
@@ -124,6 +128,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 	written, err := patch(ctx, statusWriter{r.Client.Status()}, s.stored, s.machine, conditionsChanged)
 	if err != nil {
 		if apierrors.IsNotFound(err) && s.isDeleting() {
+			s.stored.Finalizers = nil
 			return nil
 		}
 		return refused("patching the status of Machine", s.machine, err)

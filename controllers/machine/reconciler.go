@@ -31,6 +31,8 @@ const machineKind = "Machine"
 const (
 	// staleRetry is the time after which a reconcile is repeated that came too late for a change of the Machine.
 	staleRetry = 200 * time.Millisecond
+	// afterWrite is the time after which a deletion goes on that wrote how far it is before it goes on.
+	afterWrite = time.Millisecond
 	// behindRetry is the time after which a reconcile is repeated that found a cache to be behind the API server. It is there
 	// for safety only: before the event that is on its way there is nothing new, and with it the Machine is woken.
 	behindRetry = 10 * time.Second
@@ -38,11 +40,11 @@ const (
 
 // Reconciler reconciles Machines; see the package comment. It is safe for concurrent use once it is set up.
 type Reconciler struct {
-	// Client reads Machines and Clusters from the cache and writes Machines.
+	// Client reads Machines, Clusters and MachineDrainRules from the cache and writes Machines.
 	Client client.Client
 	// External reads and writes InfraMachines and BootstrapConfigs.
 	External *external.Tracker
-	// Workload reads and patches Nodes.
+	// Workload reads, patches, drains and deletes Nodes.
 	Workload *workload.Clusters
 	// NodeRules tell what a Node gets from its Machine.
 	NodeRules nodesync.Rules
@@ -61,6 +63,7 @@ type Reconciler struct {
 	writes   ownwrites.Memory[*clusterv1.Machine]
 	deferred deferredStatus
 	gone     goneObjects
+	passes   nodePasses
 	// queue is set when the controller starts, which is before the first reconcile.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
@@ -81,6 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.writes.Begin(s.machine.UID)
 	defer func() {
+		r.forgetIfGone(ctx, s)
 		if r.writes.End(s.stored.UID) {
 			r.queue.Add(request) // as the event of somebody else's change would have done if it had not been held
 		}
@@ -112,7 +116,7 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 	if latest, ok := r.writes.Newest(machine.UID, machine.ResourceVersion); ok {
 		*machine = *latest // what it points to stays shared
 	}
-	if isGone(machine) {
+	if isGone(machine) || r.gone.has(machine.UID, itself) {
 		return nil, nil //nolint:nilnil // we removed the last finalizer; the cache has not heard of it yet
 	}
 	if !r.isOurs(machine) {

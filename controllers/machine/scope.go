@@ -35,6 +35,14 @@ type scope struct {
 	infra     provided[facade.InfraMachine]
 	// node is set by the node phase.
 	node observedNode
+	// nodeGoes is true if the Node is to be drained and deleted. Set by the deletion phase.
+	nodeGoes bool
+	// infraGoes is true if the InfraMachine is being deleted, or gone. Set by the deletion phase.
+	infraGoes bool
+	// steps are the v1beta1 conditions about the steps of the deletion. Set by the deletion phase.
+	steps []clusterv1.Condition
+	// writeFirst is true if the deletion goes on as soon as its status is written. Set by the deletion phase.
+	writeFirst bool
 	// nodeDeletionFailed is true if the Node could not be deleted. Set by the deletion phase.
 	nodeDeletionFailed bool
 	// deleting is the stage of the deletion. Set by the deletion phase.
@@ -109,6 +117,25 @@ func (s *scope) wakeAfter(d time.Duration) {
 	if s.requeueAfter == 0 || d < s.requeueAfter {
 		s.requeueAfter = d
 	}
+}
+
+// begin returns when a step of the deletion began, which is now if it hasn't yet.
+func (s *scope) begin(started func(*clusterv1.MachineDeletionStatus) *metav1.Time) time.Time {
+	if s.machine.Status.Deletion == nil {
+		s.machine.Status.Deletion = &clusterv1.MachineDeletionStatus{}
+	}
+	at := started(s.machine.Status.Deletion)
+	if at.IsZero() {
+		*at = metav1.NewTime(s.now.UTC().Truncate(time.Second)) // as the API server stores it
+	}
+	return at.Time
+}
+
+// stepIs records the v1beta1 condition about a step of the deletion.
+func (s *scope) stepIs(condition clusterv1.Condition) { s.steps = append(s.steps, condition) }
+
+func (s *scope) stepDone(condition clusterv1.ConditionType) {
+	s.stepIs(clusterv1.Condition{Type: condition, Status: corev1.ConditionTrue})
 }
 
 func (s *scope) isDeleting() bool { return !s.machine.DeletionTimestamp.IsZero() }

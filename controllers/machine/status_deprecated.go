@@ -21,7 +21,10 @@ func setDeprecated(s *scope) {
 	}
 	setDeprecatedProvided(s, clusterv1.InfrastructureReadyV1Beta1Condition, clusterv1.WaitingForInfrastructureFallbackV1Beta1Reason,
 		s.infra.object != nil, s.infra.missing, s.infra.done, s.infra.fields.DeprecatedConditions)
-	setDeprecatedNodeHealthy(s, s.infra.object == nil || s.infra.object.Deleting())
+	setDeprecatedNodeHealthy(s, s.infra.object == nil || s.infra.object.Deleting() || s.infraGoes)
+	for _, condition := range s.steps {
+		status.SetDeprecated(s.machine, condition, s.now)
+	}
 	status.SetDeprecatedReady(s.machine, s.now)
 }
 

@@ -5,12 +5,15 @@ package machine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -31,6 +34,11 @@ const reconcileTimeout = time.Minute
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
 	if err := addIndexes(ctx, mgr.GetCache()); err != nil {
 		return err
+	}
+	// Listed with everything else at the start, so that no drain has to wait for it. No Machine is woken by a rule: the next
+	// look at its Node is never far away.
+	if _, err := mgr.GetCache().GetInformer(ctx, &clusterv1.MachineDrainRule{}, cache.BlockUntilSynced(false)); err != nil {
+		return fmt.Errorf("watching MachineDrainRules: %w", err)
 	}
 	referrers := Referrers{Reader: mgr.GetCache()}
 	return ctrl.NewControllerManagedBy(mgr).
@@ -91,8 +99,7 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 // forget drops all that is kept for a Machine that is gone.
 func (r *Reconciler) forget(ctx context.Context, machine *clusterv1.Machine) {
 	r.writes.Forget(machine.UID)
-	r.deferred.forget(machine.UID)
-	r.gone.forget(machine.UID)
+	r.forgetMemories(machine.UID)
 	r.release(ctx, machine)
 }
 
@@ -101,6 +108,25 @@ func (r *Reconciler) releaseControlPlane(ctx context.Context, cluster *clusterv1
 	if cluster.Spec.ControlPlaneRef.IsDefined() {
 		r.External.Release(ctx, controlPlaneKind(cluster))
 	}
+}
+
+// forgetIfGone drops what a reconcile has remembered of a Machine that the cache has told to be gone meanwhile: the event
+// that forgets it may have come before that.
+func (r *Reconciler) forgetIfGone(ctx context.Context, s *scope) {
+	if !s.isDeleting() {
+		return
+	}
+	cached := &clusterv1.Machine{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.stored), cached, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) || err == nil && cached.UID != s.stored.UID {
+		r.forgetMemories(s.stored.UID)
+	}
+}
+
+func (r *Reconciler) forgetMemories(machine types.UID) {
+	r.deferred.forget(machine)
+	r.gone.forget(machine)
+	r.passes.forget(machine)
 }
 
 // release ends the informers of the kinds that the Machine references, unless others reference them.

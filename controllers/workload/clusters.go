@@ -56,6 +56,16 @@ func positive(d, otherwise time.Duration) time.Duration {
 // when there is one.
 var ErrNotConnected = errors.New("connection to the workload cluster is down")
 
+// ErrNoKubeconfig says, beside ErrNotConnected, that at the last attempt to connect there was no Secret with a kubeconfig:
+// nobody can reach the workload cluster before somebody creates one.
+var ErrNoKubeconfig = errors.New("there is no kubeconfig Secret")
+
+// noKubeconfigError is an error that wraps ErrNoKubeconfig without repeating its text.
+type noKubeconfigError struct{ error }
+
+// Is implements what errors.Is looks for.
+func (noKubeconfigError) Is(target error) bool { return target == ErrNoKubeconfig }
+
 // Referrers finds the requests of the Machines of a Cluster. Implementations answer from memory.
 type Referrers interface {
 	// OfCluster returns the requests of all Machines of the Cluster.

@@ -101,6 +101,16 @@ func StableText(err error) string {
 	return volatile.ReplaceAllString(err.Error(), "")
 }
 
+// stable is an error with the stable text of another, of which nothing else is known any more but whether it wraps
+// ErrNoKubeconfig.
+func stable(err error) error {
+	text := errors.New(StableText(err))
+	if errors.Is(err, ErrNoKubeconfig) {
+		return noKubeconfigError{text}
+	}
+	return text
+}
+
 // newBackoff is quick at first, as a kubeconfig usually appears seconds after its Cluster, and ends at 30 s.
 func newBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 250 * time.Millisecond, Factor: 1.6, Jitter: 0.1, Steps: 20, Cap: 30 * time.Second}
@@ -120,7 +130,7 @@ func (c *connection) failed(ctx context.Context, err error) {
 	before := c.state.Load()
 	health := before.health
 	health.Failures++
-	err = errors.New(StableText(err))
+	err = stable(err)
 	c.publish(&connectionState{health: health, err: err})
 	if before.err == nil || before.err.Error() != err.Error() || health.Failures == ProbeFailures {
 		log.FromContext(ctx).Info("Can't connect to workload cluster", "err", err.Error(), "failures", health.Failures)

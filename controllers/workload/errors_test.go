@@ -4,10 +4,16 @@
 package workload
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestStableText(t *testing.T) {
@@ -19,4 +25,29 @@ func TestStableText(t *testing.T) {
 	} {
 		g.Expect(StableText(errors.New(text))).To(Equal(stable))
 	}
+}
+
+// secrets answers every request for a Secret with the error.
+type secrets struct {
+	client.Reader
+	err error
+}
+
+func (s secrets) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return s.err
+}
+
+// TestNoKubeconfig: only that there is no Secret means that nobody can reach the workload cluster.
+func TestNoKubeconfig(t *testing.T) {
+	g := NewWithT(t)
+	asked := func(answer error) error {
+		clusters := NewClusters(Options{Secrets: secrets{err: answer}})
+		_, _, err := (&connection{clusters: clusters, cluster: types.NamespacedName{Namespace: "ns", Name: "blue"}}).readKubeconfig(t.Context())
+		return fmt.Errorf("%w: %w", ErrNotConnected, stable(err))
+	}
+	missing := apierrors.NewNotFound(corev1.Resource("secrets"), "blue-kubeconfig")
+	g.Expect(asked(missing)).To(MatchError(ErrNoKubeconfig))
+	g.Expect(asked(missing)).To(MatchError(ErrNotConnected))
+	g.Expect(asked(missing)).To(MatchError("connection to the workload cluster is down: reading the kubeconfig Secret ns/blue-kubeconfig: " + missing.Error()))
+	g.Expect(asked(errors.New("no answer"))).NotTo(MatchError(ErrNoKubeconfig))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -24,7 +25,11 @@ func (c *connection) readKubeconfig(ctx context.Context) (types.NamespacedName, 
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-kubeconfig"}
 	if err := c.clusters.options.Secrets.Get(ctx, key, secret); err != nil {
-		return key, nil, fmt.Errorf("reading the kubeconfig Secret %s: %w", key, err)
+		wrapped := fmt.Errorf("reading the kubeconfig Secret %s: %w", key, err)
+		if apierrors.IsNotFound(err) {
+			wrapped = noKubeconfigError{wrapped}
+		}
+		return key, nil, wrapped
 	}
 	data, ok := secret.Data[kubeconfigKey]
 	if !ok {

@@ -6,9 +6,11 @@ package integration
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/apis/contract"
@@ -92,7 +94,46 @@ var _ = Describe("Requests of the manager", Serial, Ordered, func() {
 		mergeHeartbeat(ctx, f, "m-0")
 		Consistently(count).WithContext(ctx).Should(Equal(settled))
 	})
+
+	It("delete a Machine whose Node is empty by six writes", func(ctx SpecContext) {
+		keeper := f.machine("keeper") // a control plane Machine, so that the Nodes are worth draining and deleting
+		keeper.Labels = map[string]string{clusterv1.MachineControlPlaneLabel: ""}
+		create(ctx, keeper)
+		f.eventually(ctx, "keeper", func(g Gomega, m *clusterv1.Machine) { g.Expect(m.Status.Phase).To(Equal("Pending")) })
+		for i := range machines { // as with real providers, the objects don't go at once
+			name := fmt.Sprintf("m-%d", i)
+			mergePatch(ctx, f.infraMachine(f.namespace, name).Build(), finalizers("example.org/provider"))
+			mergePatch(ctx, f.bootstrapConfig(f.namespace, name).Build(), finalizers("example.org/provider"))
+		}
+		before = len(requests(ctx))
+		for i := range machines {
+			Expect(k8s.Delete(ctx, f.machine(fmt.Sprintf("m-%d", i)))).To(Succeed())
+		}
+		for i := range machines {
+			name := fmt.Sprintf("m-%d", i)
+			f.eventually(ctx, name, func(g Gomega, m *clusterv1.Machine) {
+				g.Expect(m.Status.Conditions).To(haveCondition("Deleting", Not(BeNil()), "WaitingForInfrastructureDeletion", Not(BeNil())))
+			})
+			mergePatch(ctx, f.infraMachine(f.namespace, name).Build(), finalizers())
+			f.eventually(ctx, name, func(g Gomega, m *clusterv1.Machine) {
+				g.Expect(m.Status.Conditions).To(haveCondition("Deleting", Not(BeNil()), "WaitingForBootstrapDeletion", Not(BeNil())))
+			})
+			mergePatch(ctx, f.bootstrapConfig(f.namespace, name).Build(), finalizers())
+			eventuallyGone(ctx, f.machine(name))
+		}
+		Expect(f.workload.Count(&corev1.Node{})).To(BeZero())
+		writes := requests(ctx)[before:].Where(func(r environment.Request) bool {
+			return r.Namespace == f.namespace && strings.HasPrefix(r.Name, "m-") && r.Verb != "get" && r.Group != "events.k8s.io"
+		})
+		AddReportEntry(fmt.Sprintf("requests for the deletion of %d Machines", machines), writes.Counts())
+		Expect(writes).To(HaveLen(6*machines), "%v", writes.Counts())
+		Expect(writes).NotTo(ContainElement(HaveField("Code", 409)))
+	})
 })
+
+func finalizers(names ...string) map[string]any {
+	return map[string]any{"metadata": map[string]any{"finalizers": names}}
+}
 
 // mergeHeartbeat changes a provider object in a field that is not in the contract.
 func mergeHeartbeat(ctx context.Context, f *fixture, name string) {

@@ -49,6 +49,16 @@ func VolumesDue(machine *clusterv1.Machine, now time.Time) bool {
 	return volumesStep(machine).due(machine, now)
 }
 
+// DrainRetryAfter is when to look again after a drain that met an error: as Result.RetryAfter after one that did not.
+func DrainRetryAfter(machine *clusterv1.Machine, now time.Time) time.Duration {
+	return drainStep(machine).retryAfter(now)
+}
+
+// VolumesRetryAfter is the same for waiting until volumes are detached.
+func VolumesRetryAfter(machine *clusterv1.Machine, now time.Time) time.Duration {
+	return volumesStep(machine).retryAfter(now)
+}
+
 // due is false for good once the wait for pre-terminate hooks has begun: their owners may rely on that nothing that runs
 // on the machine is touched any more.
 func (s step) due(machine *clusterv1.Machine, now time.Time) bool {
