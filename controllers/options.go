@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/leaderelection"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
@@ -24,6 +25,7 @@ type Options struct {
 	LeaderElectLeaseDuration    time.Duration
 	LeaderElectRenewDeadline    time.Duration
 	LeaderElectRetryPeriod      time.Duration
+	LeaderElectNamespace        string
 	Namespace                   string
 	WatchFilter                 string
 	MachineConcurrency          int
@@ -43,6 +45,8 @@ type Options struct {
 	AdditionalSyncMachineAnnotations []string
 	// FeatureGates are the features that are turned on or off, by name.
 	FeatureGates map[string]bool
+	// WorkloadTiming has no flag; it is for tests.
+	WorkloadTiming workload.Timing
 }
 
 // MachineTaintPropagation is the feature that a Node gets the taints in spec.taints of its Machine. It is off by default.
@@ -61,6 +65,8 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 		"Time for which the leader tries to renew its Lease before it gives up and exits.")
 	fs.DurationVar(&o.LeaderElectRetryPeriod, "leader-elect-retry-period", 2*time.Second,
 		"Time between two attempts to get or renew the Lease.")
+	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-resource-namespace", "",
+		"Namespace of the Lease; that of the manager's pod if empty.")
 	fs.StringVar(&o.Namespace, "namespace", "",
 		"Namespace whose Machines are reconciled; all namespaces if empty.")
 	fs.StringVar(&o.WatchFilter, "watch-filter", "",
@@ -111,6 +117,14 @@ func (o *Options) Validate() error {
 	}
 	check(o.MachineConcurrency > 0, "--machine-concurrency must be at least 1, found %d", o.MachineConcurrency)
 	check(o.SyncPeriod > 0, "--sync-period must be positive, found %s", o.SyncPeriod)
+	if o.LeaderElect {
+		check(o.LeaderElectRetryPeriod > 0, "--leader-elect-retry-period must be positive, found %s", o.LeaderElectRetryPeriod)
+		check(o.LeaderElectRenewDeadline.Seconds() > leaderelection.JitterFactor*o.LeaderElectRetryPeriod.Seconds(),
+			"--leader-elect-renew-deadline must be more than %v times --leader-elect-retry-period, which is %s; found %s",
+			leaderelection.JitterFactor, o.LeaderElectRetryPeriod, o.LeaderElectRenewDeadline)
+		check(o.LeaderElectLeaseDuration > o.LeaderElectRenewDeadline, "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, which is %s: a leader must give up before another one takes over; found %s",
+			o.LeaderElectRenewDeadline, o.LeaderElectLeaseDuration)
+	}
 	check(o.KubeAPIQPS > 0, "--kube-api-qps must be positive, found %v", o.KubeAPIQPS)
 	check(o.KubeAPIBurst > 0, "--kube-api-burst must be positive, found %d", o.KubeAPIBurst)
 	check(o.ClusterCacheClientQPS > 0, "--clustercache-client-qps must be positive, found %v", o.ClusterCacheClientQPS)

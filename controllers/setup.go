@@ -8,17 +8,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/pprof"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -37,6 +41,10 @@ import (
 
 // leaderElectionID differs from Cluster API's, so that both managers can run in one namespace.
 const leaderElectionID = "controller-leader-election-machinist"
+
+// shutdownTimeout is how long the manager waits for its reconciles after it was told to stop, and holds its Lease
+// meanwhile. It ends before Kubernetes kills a pod, by default after 30 s.
+const shutdownTimeout = machine.ShutdownGrace + 5*time.Second
 
 // UserAgent names the manager in requests to the management cluster and to workload clusters.
 const UserAgent = "machinist-manager"
@@ -58,7 +66,9 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	cfg.QPS, cfg.Burst, cfg.UserAgent = o.KubeAPIQPS, o.KubeAPIBurst, UserAgent
 	cfg.WarningHandlerWithContext = warnings{log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{})}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        NewScheme(),
+		Scheme: NewScheme(),
+		// A Get of a Secret by a client that reads from the cache would list and keep all Secrets.
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		Cache:                         watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
 		Controller:                    config.Controller{EnableWarmup: new(true)},
 		Metrics:                       diagnostics(o),
@@ -66,10 +76,13 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       o.LeaderElectNamespace,
+		LeaderElectionConfig:          leaderElectionConfig(cfg),
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &o.LeaderElectLeaseDuration,
 		RenewDeadline:                 &o.LeaderElectRenewDeadline,
 		RetryPeriod:                   &o.LeaderElectRetryPeriod,
+		GracefulShutdownTimeout:       new(shutdownTimeout),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building the manager: %w", err)
@@ -81,6 +94,17 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("adding /readyz: %w", err)
 	}
 	return mgr, nil
+}
+
+// leaderElectionConfig has neither the rate limit nor the TCP connection of the manager's clients: however much the manager
+// has to do, it must not lose its Lease. The leader sends one small request every --leader-elect-retry-period.
+func leaderElectionConfig(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.RateLimiter = -1, nil
+	if cfg.Dial == nil { // clients with the same dialer share their connections
+		cfg.Dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 10 * time.Second}).DialContext
+	}
+	return cfg
 }
 
 // warnings logs the warnings of the API server but for one that every new Machine would cause: that the name of its
@@ -126,10 +150,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	clusters := workload.NewClusters(workload.Options{
-		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers, SameNode: nodesync.Same,
-		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent,
-	})
 	revisions, err := rollout.New(rollout.Options{
 		Config: mgr.GetConfig(), HTTP: mgr.GetHTTPClient(), Cache: mgr.GetCache(), CRD: external.CRDMetadata(),
 		Machines: referrers.OfMachineSet, Namespace: o.Namespace,
@@ -146,7 +166,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	reconciler := &machine.Reconciler{
 		Client:                      watchcache.Guard(mgr.GetClient()),
 		External:                    tracker,
-		Workload:                    clusters,
 		NodeRules:                   rules,
 		Revisions:                   revisions,
 		Recorder:                    mgr.GetEventRecorder("machine-controller"),
@@ -154,6 +173,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		WatchFilter:                 o.WatchFilter,
 		RemoteConditionsGracePeriod: o.RemoteConditionsGracePeriod,
 	}
+	reconciler.Workload = workload.NewClusters(workload.Options{
+		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers, SameNode: nodesync.Same, Wanted: reconciler.NeedsWorkload,
+		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent, Timing: o.WorkloadTiming,
+	})
 	if err := reconciler.SetupWithManager(ctx, mgr, o.MachineConcurrency); err != nil {
 		return fmt.Errorf("setting up the Machine controller: %w", err)
 	}

@@ -6,6 +6,9 @@ package machine
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/status"
@@ -60,4 +63,16 @@ func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
 func workloadClusterReady(cluster *clusterv1.Cluster) bool {
 	return cluster != nil && isTrue(cluster.Status.Initialization.InfrastructureProvisioned) &&
 		status.IsTrue(cluster.Status.Conditions, clusterv1.ClusterControlPlaneInitializedCondition)
+}
+
+// NeedsWorkload reports whether a reconcile of one of the Cluster's Machines would ask for its workload cluster. It waits
+// until the cache has the Machines.
+func (r *Reconciler) NeedsWorkload(ctx context.Context, cluster *clusterv1.Cluster) bool {
+	if !workloadClusterReady(cluster) || isTrue(cluster.Spec.Paused) {
+		return false
+	}
+	machines := &clusterv1.MachineList{}
+	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy,
+		client.InNamespace(cluster.Namespace), client.MatchingFields{indexCluster: cluster.Name})
+	return err == nil && slices.ContainsFunc(machines.Items, func(m clusterv1.Machine) bool { return r.isOurs(&m) })
 }

@@ -66,7 +66,15 @@ type Reconciler struct {
 }
 
 // Reconcile brings one Machine closer to what its spec asks for, and says in its status what is missing.
+//
+// A reconcile that has begun when the manager is told to stop is finished, so that no request is cut off, of which nobody
+// knows what has become of it; none is begun after that.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if ctx.Err() != nil {
+		return ctrl.Result{}, nil
+	}
+	ctx, cancel := outlasting(ctx, ShutdownGrace)
+	defer cancel()
 	s, err := r.fetch(ctx, request)
 	if s == nil || err != nil {
 		return ctrl.Result{}, err

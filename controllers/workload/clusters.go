@@ -32,6 +32,26 @@ const (
 	ProbeFailures = 5
 )
 
+// Timing changes when connections are probed, for tests that can't wait for so long. The zero value is what the constants
+// say.
+type Timing struct {
+	// ProbeInterval is used instead of the constant if it is positive.
+	ProbeInterval time.Duration
+	// ProbeTimeout is used instead of the constant if it is positive.
+	ProbeTimeout time.Duration
+}
+
+func (t Timing) interval() time.Duration { return positive(t.ProbeInterval, ProbeInterval) }
+
+func (t Timing) timeout() time.Duration { return positive(t.ProbeTimeout, ProbeTimeout) }
+
+func positive(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
 // ErrNotConnected says that there is no connection to the workload cluster now. The Machines of the Cluster are enqueued
 // when there is one.
 var ErrNotConnected = errors.New("connection to the workload cluster is down")
@@ -44,7 +64,7 @@ type Referrers interface {
 	OfNode(ctx context.Context, cluster types.NamespacedName, node *corev1.Node) []reconcile.Request
 }
 
-// Options configure Clusters; all are required.
+// Options configure Clusters; all but Wanted and Timing are required.
 type Options struct {
 	// Secrets reads the kubeconfig Secrets. It must read from the API server: a client that reads from a cache, or waits
 	// for one, would list and keep all Secrets.
@@ -61,6 +81,11 @@ type Options struct {
 	Burst int
 	// UserAgent is sent to the workload clusters.
 	UserAgent string
+	// Wanted reports whether a Machine needs the connection to the Cluster. Connections that are wanted are made before
+	// anybody asks for them; so a manager that waits to become the leader has them. Nil means that none is.
+	Wanted func(ctx context.Context, cluster *clusterv1.Cluster) bool
+	// Timing is meant for tests.
+	Timing Timing
 }
 
 // Clusters holds the connections to the workload clusters. It is safe for concurrent use.
@@ -89,9 +114,28 @@ func (c *Clusters) Source() source.Source {
 		if err != nil {
 			return fmt.Errorf("watching Clusters: %w", err)
 		}
-		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: c.clusterDeleted})
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(cluster any) { c.clusterChanged(ctx, cluster) },
+			UpdateFunc: func(_, cluster any) { c.clusterChanged(ctx, cluster) },
+			DeleteFunc: c.clusterDeleted,
+		})
 		return err
 	})
+}
+
+// clusterChanged connects to the Cluster if that is wanted. Only the event handler waits for the answer, which comes when
+// the caches are filled.
+func (c *Clusters) clusterChanged(ctx context.Context, obj any) {
+	if cluster, ok := obj.(*clusterv1.Cluster); ok && c.options.Wanted != nil && !c.has(cluster) && c.options.Wanted(ctx, cluster) {
+		c.connectionOf(cluster)
+	}
+}
+
+func (c *Clusters) has(cluster *clusterv1.Cluster) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	existing, ok := c.connections[client.ObjectKeyFromObject(cluster)]
+	return ok && existing.uid == cluster.UID
 }
 
 // Get returns the connection to the workload cluster, and starts to connect on first use. It never waits: while there is

@@ -32,6 +32,8 @@ type connection struct {
 	uid      types.UID
 	cancel   context.CancelFunc
 	state    atomic.Pointer[connectionState]
+	// kubeconfig is the digest of the one that was read last. It is used by the goroutine of run only.
+	kubeconfig digest
 }
 
 // connectionState is published whole and never changed.
@@ -43,9 +45,13 @@ type connectionState struct {
 
 // What ends a session at once.
 var (
-	errUnauthorized = errors.New("the workload cluster does not accept the credentials of the kubeconfig")
-	errCacheStopped = errors.New("the cache of Nodes has stopped")
+	errUnauthorized      = errors.New("the workload cluster does not accept the credentials of the kubeconfig")
+	errCacheStopped      = errors.New("the cache of Nodes has stopped")
+	errKubeconfigChanged = errors.New("the kubeconfig has changed, and what it said before does not work any more")
 )
+
+// steadyAfter is how long a connection must have lasted to be made again at once. What is lost sooner may be lost again.
+const steadyAfter = 30 * time.Second
 
 // run connects, probes until the connection is lost, and connects again, until the context ends.
 func (c *connection) run(ctx context.Context) {
@@ -66,7 +72,7 @@ func (c *connection) run(ctx context.Context) {
 			pause(ctx, backoff.Step())
 			continue
 		}
-		backoff = newBackoff()
+		connected := time.Now()
 		log.FromContext(ctx).Info("Connected to workload cluster", "host", session.host)
 		c.publish(&connectionState{session: session, health: Health{LastSuccess: time.Now()}})
 		c.wakeMachines(ctx)
@@ -78,6 +84,11 @@ func (c *connection) run(ctx context.Context) {
 		log.FromContext(ctx).Info("Lost the connection to workload cluster", "err", err.Error())
 		c.publish(&connectionState{health: c.state.Load().health, err: err})
 		c.wakeMachines(ctx)
+		if time.Since(connected) < steadyAfter {
+			pause(ctx, backoff.Step())
+			continue
+		}
+		backoff = newBackoff()
 	}
 }
 
@@ -125,7 +136,8 @@ func (c *connection) wakeMachines(ctx context.Context) {
 
 // probeUntilLost returns why the session must be given up, or the context's error.
 func (c *connection) probeUntilLost(ctx context.Context, session *session) error {
-	ticker := time.NewTicker(ProbeInterval)
+	timing := c.clusters.options.Timing
+	ticker := time.NewTicker(timing.interval())
 	defer ticker.Stop()
 	for {
 		select {
@@ -133,9 +145,13 @@ func (c *connection) probeUntilLost(ctx context.Context, session *session) error
 			return ctx.Err()
 		case <-session.ended:
 			return errCacheStopped
+		case err := <-session.refused:
+			return refusal(err)
+		case <-session.gate.suspected:
 		case <-ticker.C:
 		}
-		err := session.probe(ctx)
+		err := session.probe(ctx, timing.timeout())
+		session.gate.probed(err)
 		health := c.state.Load().health
 		if err == nil {
 			c.publish(&connectionState{session: session, health: Health{LastSuccess: time.Now()}})
@@ -146,12 +162,15 @@ func (c *connection) probeUntilLost(ctx context.Context, session *session) error
 		if errors.Is(err, errUnauthorized) || health.Failures >= ProbeFailures {
 			return err
 		}
+		if c.kubeconfigChanged(ctx, timing.timeout()) {
+			return errKubeconfigChanged
+		}
 	}
 }
 
 // probe asks the root path of the API server.
-func (s *session) probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+func (s *session) probe(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), timeout)
 	defer cancel()
 	err := s.root.Get().AbsPath("/").Do(ctx).Error()
 	var status apierrors.APIStatus

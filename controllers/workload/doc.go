@@ -8,9 +8,13 @@
 //	                                  ▲                 │
 //	                                  │                 ├─ a Node changes: its Machine is enqueued, unless by our patch
 //	                                  │                 └─ GET / every ProbeInterval
-//	                                  └── ProbeFailures in a row, or an answer 401
+//	                                  └── ProbeFailures in a row, one with another kubeconfig in the Secret, or a refusal
 //
 // Each connection lives in goroutines of its own, so a Cluster that doesn't answer costs nothing to the others: no
-// caller ever waits for a dial, a list or a probe. A connection is dropped and made again, with a fresh read of the
-// kubeconfig, when its probes fail; it ends when its Cluster is deleted.
+// caller ever waits for a dial, a list or a probe. Requests that a caller makes itself pass a gate, which is closed while
+// probes fail. A connection is dropped and made again, with a fresh read of the kubeconfig, when its probes fail or the
+// informer is refused; it ends when its Cluster is deleted.
+//
+// Connections are made when they are asked for, and before, for Clusters whose Machines will ask: a manager on standby has
+// them when it becomes the leader.
 package workload

@@ -21,11 +21,11 @@ type nodeWrites struct {
 
 	mu sync.Mutex
 	// refused are the last patches that the API server refused, by the UID of the Node.
-	refused map[types.UID]refusal
+	refused map[types.UID]refusedPatch
 }
 
-// refusal is a patch that was refused because the API server knows more of the Node than this version.
-type refusal struct {
+// refusedPatch is a patch that was refused because the API server knows more of the Node than this version.
+type refusedPatch struct {
 	resourceVersion string
 	at              time.Time
 }
@@ -37,9 +37,9 @@ func (w *nodeWrites) refuse(node *corev1.Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refused == nil {
-		w.refused = map[types.UID]refusal{}
+		w.refused = map[types.UID]refusedPatch{}
 	}
-	w.refused[node.UID] = refusal{resourceVersion: node.ResourceVersion, at: time.Now()}
+	w.refused[node.UID] = refusedPatch{resourceVersion: node.ResourceVersion, at: time.Now()}
 }
 
 // wouldBeRefused reports whether nothing newer is known of the Node than when a patch was refused.
@@ -78,7 +78,7 @@ func (w *nodeWrites) forget(uid types.UID) {
 	w.heard(uid)
 }
 
-// heard ends the wait for the event that explains a refusal.
+// heard ends the wait for the event that explains why a patch was refused.
 func (w *nodeWrites) heard(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

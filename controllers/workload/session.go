@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/connrotation"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -36,7 +37,6 @@ const (
 	syncTimeout = 5 * time.Minute
 
 	providerIDIndex = "spec.providerID"
-	kubeconfigKey   = "value"
 )
 
 // session is one established connection: clients, and a cache of Nodes that has synced.
@@ -51,6 +51,12 @@ type session struct {
 	ended chan struct{}
 	// writes are our patches that the cache may not show yet.
 	writes nodeWrites
+	// refused has what the API server refuses to the informer of Nodes.
+	refused refusals
+	// gate is what all requests pass.
+	gate *gate
+	// dialer knows the TCP connections.
+	dialer *connrotation.Dialer
 }
 
 // connect reads the kubeconfig and returns when the Nodes have been listed.
@@ -59,9 +65,14 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	refused, gate := make(refusals, 1), newGate()
+	config.Wrap(gate.wrap)
+	dialer := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext)
+	config.Dial = dialer.DialContext
 	remote, err := cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme.Scheme
 		o.Cache = watchcache.WorkloadOptions()
+		o.Cache.DefaultWatchErrorHandler = refused.handle
 		o.MapperProvider = knownKinds
 	})
 	if err != nil {
@@ -78,6 +89,7 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
 		Cluster: remote, host: config.Host, root: root, live: live, coreV1: coreV1, ended: make(chan struct{}), cancel: cancel,
+		refused: refused, gate: gate, dialer: dialer,
 	}
 	if err := s.start(ctx, c); err != nil {
 		s.stop()
@@ -88,7 +100,7 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 
 // start runs the cache and waits for its first list.
 func (s *session) start(ctx context.Context, c *connection) error {
-	nodes, err := s.prepare(ctx)
+	nodes, err := s.prepare(ctx, c.clusters.options.Timing.timeout())
 	if err != nil {
 		close(s.ended)
 		return err
@@ -112,9 +124,9 @@ func (s *session) start(ctx context.Context, c *connection) error {
 }
 
 // prepare finds out whether the API server answers and sets up the informer of Nodes.
-func (s *session) prepare(ctx context.Context) (cache.Informer, error) {
+func (s *session) prepare(ctx context.Context, timeout time.Duration) (cache.Informer, error) {
 	// A cheap request first: it tells within seconds, and better than a cache that doesn't sync, what is wrong.
-	if err := s.probe(ctx); err != nil {
+	if err := s.probe(ctx, timeout); err != nil {
 		return nil, fmt.Errorf("the API server of the workload cluster does not answer at %s: %w", s.host, err)
 	}
 	if err := s.mayListNodes(ctx); err != nil {
@@ -137,22 +149,19 @@ func (s *session) mayListNodes(ctx context.Context) error {
 	return s.root.Get().AbsPath("/api/v1/nodes").Param("limit", "1").Do(ctx).Error()
 }
 
-// stop ends the cache and waits for it.
+// stop ends the cache, waits for it, and closes the TCP connections, which would be kept for a while otherwise. Whoever still
+// waits for an answer gets an error.
 func (s *session) stop() {
 	s.cancel()
 	<-s.ended
+	s.dialer.CloseAll()
 }
 
 // restConfig builds the client configuration from the Secret <cluster>-kubeconfig.
 func (c *connection) restConfig(ctx context.Context) (*rest.Config, error) {
-	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-kubeconfig"}
-	if err := c.clusters.options.Secrets.Get(ctx, key, secret); err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig Secret %s: %w", key, err)
-	}
-	data, ok := secret.Data[kubeconfigKey]
-	if !ok {
-		return nil, fmt.Errorf("kubeconfig Secret %s: missing key %q in secret data", key, kubeconfigKey)
+	key, data, err := c.readKubeconfig(ctx)
+	if err != nil {
+		return nil, err
 	}
 	kubeconfig, err := clientcmd.Load(data)
 	if err != nil {
@@ -179,7 +188,6 @@ func (c *connection) restConfig(ctx context.Context) (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = c.clusters.options.QPS, c.clusters.options.Burst
 	config.UserAgent = c.clusters.options.UserAgent
-	config.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	return config, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
@@ -34,6 +35,7 @@ type Cluster struct {
 	identity *identity
 	token    string
 	requests map[Request]int
+	forbids  func(Request) bool
 }
 
 // Request is what requests are counted by.
@@ -107,6 +109,21 @@ func (c *Cluster) RotateCA() error {
 	c.mu.Unlock()
 	c.connections.closeAll()
 	return nil
+}
+
+// Forbid makes the cluster answer 403 to requests that match; nil allows all again. Watches that are open stay open, as in a
+// real API server.
+func (c *Cluster) Forbid(match func(Request) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forbids = match
+}
+
+// Connections is the number of TCP connections that clients have open.
+func (c *Cluster) Connections() int {
+	c.connections.mu.Lock()
+	defer c.connections.mu.Unlock()
+	return len(c.connections.open)
 }
 
 // TakeDown makes the cluster unreachable in the given way until BringUp or another TakeDown.
@@ -198,6 +215,16 @@ func (c *Cluster) authenticate(r *http.Request) error {
 	c.mu.RUnlock()
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte(want)) != 1 {
 		return apierrors.NewUnauthorized(fmt.Sprintf("workload cluster %s: the bearer token is missing or not the present one", c.key))
+	}
+	return nil
+}
+
+func (c *Cluster) authorize(request Request) error {
+	c.mu.RLock()
+	forbids := c.forbids
+	c.mu.RUnlock()
+	if forbids != nil && forbids(request) {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: request.Resource}, "", fmt.Errorf("workload cluster %s does not allow it", c.key))
 	}
 	return nil
 }

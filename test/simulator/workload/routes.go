@@ -54,11 +54,15 @@ func (s *Server) serve(to route, h handler, w http.ResponseWriter, r *http.Reque
 	if to.verb == "list" && isWatch(r) {
 		to.verb = "watch"
 	}
-	cluster.count(Request{UserAgent: r.UserAgent(), Verb: to.verb, Resource: to.resource})
+	request := Request{UserAgent: r.UserAgent(), Verb: to.verb, Resource: to.resource}
+	cluster.count(request)
 	if err := cluster.delay(r.Context()); err != nil {
 		return err
 	}
 	if err := cluster.authenticate(r); err != nil {
+		return err
+	}
+	if err := cluster.authorize(request); err != nil {
 		return err
 	}
 	return h(cluster, w, r)
