@@ -79,6 +79,7 @@ func (r *Reconciler) persistPaused(ctx context.Context, s *scope, reason string)
 		return err
 	}
 	setPaused(s, reason)
+	makeRoom(s)
 	return r.writeStatus(ctx, s)
 }
 

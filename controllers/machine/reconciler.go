@@ -48,7 +48,7 @@ type Reconciler struct {
 	Workload *workload.Clusters
 	// NodeRules tell what a Node gets from its Machine.
 	NodeRules nodesync.Rules
-	// Revisions tell whether a rollout is about to replace a Machine.
+	// Revisions tell whether a rollout is about to replace a Machine, and why.
 	Revisions *rollout.Revisions
 	// Recorder sends events.
 	Recorder events.EventRecorder
@@ -122,7 +122,7 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 	if !r.isOurs(machine) {
 		return nil, nil //nolint:nilnil // nothing to do and nothing wrong
 	}
-	s := &scope{machine: machine.DeepCopy(), stored: machine, now: r.Clock.Now()}
+	s := &scope{machine: machine.DeepCopy(), stored: machine, now: r.Clock.Now(), rollout: r.Revisions.State(machine)}
 	cluster := &clusterv1.Cluster{}
 	switch err := r.Client.Get(ctx, s.clusterKey(), cluster, client.UnsafeDisableDeepCopy); {
 	case err == nil:

@@ -13,6 +13,7 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/controllers/machine/rollout"
 	"github.com/machinist-dev/machinist/controllers/workload"
 	"github.com/machinist-dev/machinist/generated/facade"
 )
@@ -27,6 +28,8 @@ type scope struct {
 	// cluster is nil if the Machine's Cluster does not exist. It is shared with the cache and must not be changed. Set by
 	// fetch.
 	cluster *clusterv1.Cluster
+	// rollout is what the Machine's MachineDeployment thinks of it; nil if it is of none, or if that isn't known. Set by fetch.
+	rollout *rollout.State
 	// now is the time of the reconcile. Set by fetch.
 	now time.Time
 

@@ -34,11 +34,36 @@ func computeStatus(s *scope, grace time.Duration) {
 	}
 	set(deleting(s))
 	set(updating(s.machine))
+	if condition := upToDate(s); condition != nil {
+		set(*condition)
+	}
 	set(status.Ready(s.machine, s.now))
 	set(available(s))
 	setDeprecated(s)
 	setCertificatesExpiry(s)
 	setPhase(s)
+	makeRoom(s)
+}
+
+// dispensable are the conditions of ours, beginning with what others can do without most easily.
+var dispensable = []string{
+	clusterv1.PausedCondition, clusterv1.MachineUpdatingCondition, clusterv1.MachineBootstrapConfigReadyCondition, clusterv1.MachineNodeReadyCondition,
+	clusterv1.MachineInfrastructureReadyCondition, clusterv1.MachineNodeHealthyCondition, clusterv1.MachineDeletingCondition,
+	clusterv1.MachineAvailableCondition, clusterv1.MachineReadyCondition,
+}
+
+// makeRoom leaves conditions of ours out if, with those of others, there are more than a Machine can have; and says so, but
+// not again and again.
+func makeRoom(s *scope) {
+	types := dispensable
+	if s.rollout != nil {
+		types = append([]string{clusterv1.MachineUpToDateCondition}, dispensable...)
+	}
+	taken := status.MakeRoom(s.machine, types...)
+	isNew := func(conditionType string) bool { return status.Get(s.stored, conditionType) != nil }
+	if len(taken) > 0 && (s.stored.Status.Phase == "" || slices.ContainsFunc(taken, isNew)) {
+		s.warning("TooManyConditions", "Report", fmt.Sprintf("Other controllers have set so many conditions that there is no room for %s: a Machine can have 32", strings.Join(taken, ", ")))
+	}
 }
 
 // pausedBecause returns why the Machine is paused, "" if it isn't.

@@ -5,15 +5,13 @@ package rollout
 
 import (
 	"context"
-	"maps"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -22,14 +20,14 @@ import (
 // byDeployment is the index by namespace/name of the MachineDeployment in the label.
 const byDeployment = "deployment"
 
-// kind holds the metadata of the objects of one kind while it is installed.
+// kind holds what is kept of the objects of one kind while it is installed.
 type kind struct {
-	client    metadata.Interface
+	client    dynamic.Interface
 	namespace string
 	resource  schema.GroupVersionResource
 	// changed is called with each object that has come, gone, or changed in what is kept of it, and with all of them when
 	// they have been listed: what was asked before could not be answered. Set before start.
-	changed func(object client.Object)
+	changed func(object metav1.Object)
 
 	mu sync.RWMutex
 	// These are nil while the kind is not installed. synced is closed when all objects have been listed.
@@ -38,8 +36,8 @@ type kind struct {
 	cancel context.CancelFunc
 }
 
-func newKind(metadataClient metadata.Interface, namespace, resource string) *kind {
-	return &kind{client: metadataClient, namespace: namespace, resource: clusterv1.GroupVersion.WithResource(resource)}
+func newKind(dynamicClient dynamic.Interface, namespace, resource string) *kind {
+	return &kind{client: dynamicClient, namespace: namespace, resource: clusterv1.GroupVersion.WithResource(resource)}
 }
 
 // start begins to list and watch, unless that has begun already. It doesn't wait.
@@ -49,13 +47,13 @@ func (k *kind) start(ctx context.Context) {
 	if k.cancel != nil {
 		return
 	}
-	informer := metadatainformer.NewFilteredMetadataInformer(k.client, k.resource, k.namespace, 0, indexers, nil).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(k.client, k.resource, k.namespace, 0, indexers, nil).Informer()
 	var once sync.Once
 	// These fail only once the informer is started.
-	_ = informer.SetTransform(trim)
+	_ = informer.SetTransform(keep)
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *toolscache.Reflector, err error) {
 		once.Do(func() {
-			log.FromContext(ctx).Info("Can't read a kind, and try again; Nodes of outdated Machines are not told apart meanwhile",
+			log.FromContext(ctx).Info("Can't read a kind, and try again; it is not known meanwhile which Machines a rollout is about to replace",
 				"resource", k.resource.String(), "err", err.Error())
 		})
 	})
@@ -66,9 +64,9 @@ func (k *kind) start(ctx context.Context) {
 			}
 		},
 		UpdateFunc: func(before, after any) {
-			old, okOld := before.(*metav1.PartialObjectMetadata)
-			now, okNow := after.(*metav1.PartialObjectMetadata)
-			if okOld && okNow && !(maps.Equal(old.Labels, now.Labels) && maps.Equal(old.Annotations, now.Annotations)) {
+			old, okOld := before.(*object)
+			now, okNow := after.(*object)
+			if okOld && okNow && !old.says(now) {
 				k.notify(now)
 			}
 		},
@@ -109,13 +107,13 @@ func (k *kind) notify(obj any) {
 	if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 	}
-	if object, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		k.changed(object)
+	if changed, ok := obj.(*object); ok {
+		k.changed(changed)
 	}
 }
 
 // get returns the object, nil if there is none. known is false if all of them have yet to be listed.
-func (k *kind) get(namespace, name string) (object *metav1.PartialObjectMetadata, known bool) {
+func (k *kind) get(namespace, name string) (found *object, known bool) {
 	store := k.listed()
 	if store == nil {
 		return nil, false
@@ -124,12 +122,12 @@ func (k *kind) get(namespace, name string) (object *metav1.PartialObjectMetadata
 	if err != nil {
 		return nil, false
 	}
-	object, _ = item.(*metav1.PartialObjectMetadata)
-	return object, true
+	found, _ = item.(*object)
+	return found, true
 }
 
 // labelled returns the objects with the label of that MachineDeployment.
-func (k *kind) labelled(namespace, deployment string) []*metav1.PartialObjectMetadata {
+func (k *kind) labelled(namespace, deployment string) []*object {
 	store := k.listed()
 	if store == nil {
 		return nil // each of them will be told when it is listed
@@ -138,10 +136,10 @@ func (k *kind) labelled(namespace, deployment string) []*metav1.PartialObjectMet
 	if err != nil {
 		return nil
 	}
-	objects := make([]*metav1.PartialObjectMetadata, 0, len(items))
+	objects := make([]*object, 0, len(items))
 	for _, item := range items {
-		if object, ok := item.(*metav1.PartialObjectMetadata); ok {
-			objects = append(objects, object)
+		if found, ok := item.(*object); ok {
+			objects = append(objects, found)
 		}
 	}
 	return objects
@@ -160,25 +158,9 @@ func (k *kind) listed() toolscache.Indexer {
 }
 
 var indexers = toolscache.Indexers{byDeployment: func(obj any) ([]string, error) {
-	object, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok || object.Labels[clusterv1.MachineDeploymentNameLabel] == "" {
+	set, ok := obj.(*object)
+	if !ok || set.deployment() == "" {
 		return nil, nil
 	}
-	return []string{object.Namespace + "/" + object.Labels[clusterv1.MachineDeploymentNameLabel]}, nil
+	return []string{set.Namespace + "/" + set.deployment()}, nil
 }}
-
-// trim keeps what is read here.
-func trim(obj any) (any, error) {
-	object, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return obj, nil
-	}
-	kept := metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion}
-	if name, ok := object.Labels[clusterv1.MachineDeploymentNameLabel]; ok {
-		kept.Labels = map[string]string{clusterv1.MachineDeploymentNameLabel: name}
-	}
-	if revision, ok := object.Annotations[clusterv1.RevisionAnnotation]; ok {
-		kept.Annotations = map[string]string{clusterv1.RevisionAnnotation: revision}
-	}
-	return &metav1.PartialObjectMetadata{TypeMeta: object.TypeMeta, ObjectMeta: kept}, nil
-}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -45,14 +45,14 @@ type Revisions struct {
 
 // New returns Revisions that know nothing before their source has started.
 func New(options Options) (*Revisions, error) {
-	metadataClient, err := metadata.NewForConfigAndClient(options.Config, options.HTTP)
+	dynamicClient, err := dynamic.NewForConfigAndClient(options.Config, options.HTTP)
 	if err != nil {
 		return nil, fmt.Errorf("building the client for MachineSets and MachineDeployments: %w", err)
 	}
 	return &Revisions{
 		options:     options,
-		sets:        newKind(metadataClient, options.Namespace, "machinesets"),
-		deployments: newKind(metadataClient, options.Namespace, "machinedeployments"),
+		sets:        newKind(dynamicClient, options.Namespace, "machinesets"),
+		deployments: newKind(dynamicClient, options.Namespace, "machinedeployments"),
 	}, nil
 }
 
@@ -64,10 +64,10 @@ func (r *Revisions) Source() source.Source {
 				queue.Add(request)
 			}
 		}
-		r.sets.changed = func(object client.Object) { wake(client.ObjectKeyFromObject(object)) }
-		r.deployments.changed = func(deployment client.Object) {
+		r.sets.changed = func(set metav1.Object) { wake(keyOf(set)) }
+		r.deployments.changed = func(deployment metav1.Object) {
 			for _, set := range r.sets.labelled(deployment.GetNamespace(), deployment.GetName()) {
-				wake(client.ObjectKeyFromObject(set))
+				wake(keyOf(set))
 			}
 		}
 		informer, err := r.options.Cache.GetInformer(ctx, r.options.CRD, cache.BlockUntilSynced(false))
@@ -103,29 +103,38 @@ func (r *Revisions) crdChanged(ctx context.Context, obj any, exists bool) {
 	}
 }
 
+// owners returns the MachineSet that owns the Machine and the MachineDeployment above it. known is false if they may be there
+// without having been listed; nil is one that is not there.
+func (r *Revisions) owners(machine *clusterv1.Machine) (set, deployment *object, known bool) {
+	name := MachineSetOf(machine)
+	if name == "" {
+		return nil, nil, true
+	}
+	set, known = r.sets.get(machine.Namespace, name)
+	if !known || set == nil || set.deployment() == "" {
+		return set, nil, known
+	}
+	deployment, known = r.deployments.get(machine.Namespace, set.deployment())
+	return set, deployment, known
+}
+
+// State returns what the MachineDeployment above the Machine thinks of it, nil if there is none, or if it isn't known.
+func (r *Revisions) State(machine *clusterv1.Machine) *State {
+	set, deployment, known := r.owners(machine)
+	if !known || deployment == nil || set.template == nil || deployment.template == nil {
+		return nil
+	}
+	return &State{Current: *set.template, Created: set.CreationTimestamp.Time, Desired: *deployment.template, After: deployment.after}
+}
+
 // Outdated reports whether a rollout is about to replace the Machine; nil if that isn't known. A Machine without MachineSet,
 // and one whose MachineSet or MachineDeployment does not exist, is never replaced by one. The error says which revision can't
 // be read; a change of it wakes the Machine.
 func (r *Revisions) Outdated(machine *clusterv1.Machine) (*bool, error) {
-	name := MachineSetOf(machine)
-	if name == "" {
-		return new(false), nil
-	}
-	set, known := r.sets.get(machine.Namespace, name)
-	if !known {
-		return nil, nil //nolint:nilnil // "not known" is an ordinary answer here
-	}
-	above := ""
-	if set != nil {
-		above = set.Labels[clusterv1.MachineDeploymentNameLabel]
-	}
-	if above == "" {
-		return new(false), nil
-	}
-	deployment, known := r.deployments.get(machine.Namespace, above)
+	set, deployment, known := r.owners(machine)
 	switch {
 	case !known:
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil //nolint:nilnil // "not known" is an ordinary answer here
 	case deployment == nil:
 		return new(false), nil
 	}
@@ -152,15 +161,19 @@ func MachineSetOf(machine *clusterv1.Machine) string {
 }
 
 // revisionOf reads the revision; without one it is 0.
-func revisionOf(kind string, object *metav1.PartialObjectMetadata) (int, error) {
-	text, ok := object.Annotations[clusterv1.RevisionAnnotation]
+func revisionOf(kind string, of *object) (int, error) {
+	text, ok := of.Annotations[clusterv1.RevisionAnnotation]
 	if !ok {
 		return 0, nil
 	}
 	revision, err := strconv.Atoi(text)
 	if err != nil {
 		return 0, fmt.Errorf("annotation %s of %s %s is %q, expected a decimal number: correct it, or the Node keeps or lacks the taint %s as it is",
-			clusterv1.RevisionAnnotation, kind, client.ObjectKeyFromObject(object), text, clusterv1.NodeOutdatedRevisionTaint.Key)
+			clusterv1.RevisionAnnotation, kind, keyOf(of), text, clusterv1.NodeOutdatedRevisionTaint.Key)
 	}
 	return revision, nil
+}
+
+func keyOf(object metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
