@@ -24,9 +24,9 @@ import (
 	simulated "github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
-// slowReconciles is how many of the reconciles of this process have taken longer than that many seconds, which must be the
-// bound of a bucket.
-func slowReconciles(bound float64) int {
+// slowReconciles is how many of the reconciles of this process have taken longer than a second.
+func slowReconciles() int {
+	const bound = 1 // in seconds; a bucket ends there
 	GinkgoHelper()
 	families, err := metrics.Registry.Gather()
 	Expect(err).NotTo(HaveOccurred())
@@ -82,7 +82,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 			w.eventuallyRunning(ctx, fmt.Sprintf("bad-%d", i), perCluster)
 			cluster.TakeDown(simulated.Hanging)
 		}
-		slow := slowReconciles(1)
+		slow := slowReconciles()
 		w.clusters(ctx, "good", goodClusters)
 		for i := range goodClusters {
 			w.workers(ctx, fmt.Sprintf("good-%d", i), perCluster)
@@ -90,7 +90,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 		for i := range goodClusters {
 			w.eventuallyRunning(ctx, fmt.Sprintf("good-%d", i), perCluster)
 		}
-		Expect(slowReconciles(1)).To(Equal(slow), "reconciles that took longer than a second")
+		Expect(slowReconciles()).To(Equal(slow), "reconciles that took longer than a second")
 		for i := range badClusters {
 			w.eventually(ctx, worker(fmt.Sprintf("bad-%d", i), 0), func(g Gomega, m *clusterv1.Machine) {
 				g.Expect(m.Spec.ProviderID).NotTo(BeEmpty(), "what needs no workload cluster goes on")
@@ -112,7 +112,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 			w.workers(ctx, name, 5)
 			w.eventuallyRunning(ctx, name, 5)
 		}
-		slow := slowReconciles(1)
+		slow := slowReconciles()
 		bad.TakeDown(simulated.Hanging)
 		for i := range 5 {
 			Expect(k8s.Delete(ctx, builder.Machine(w.namespace, worker("bad", i)).Build())).To(Succeed())
@@ -130,7 +130,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 				return client.IgnoreNotFound(k8s.Get(ctx, w.key(worker("good", i)), &clusterv1.Machine{}))
 			}).WithContext(ctx).Should(Succeed())
 		}
-		Expect(slowReconciles(1)-slow).To(BeNumerically("<=", 1), "reconciles that took longer than a second")
+		Expect(slowReconciles()-slow).To(BeNumerically("<=", 1), "reconciles that took longer than a second")
 		Expect(requests(good, "delete", "nodes")).To(Equal(5))
 
 		By("deleting the Nodes when the cluster is back")
