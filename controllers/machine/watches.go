@@ -60,7 +60,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 
 // machineChanges lets everything pass but the events of our own writes, as they were computed from all that was known,
 // unless a Node has come or gone unnoticed meanwhile. It also starts the informers of the kinds that a new Machine references,
-// so that those of all kinds in use list side by side, and ends those of kinds that no Machine references any more.
+// so that those of all kinds in use list side by side, connects to its workload cluster, and ends the informers of kinds that
+// no Machine references any more.
 func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -69,6 +70,7 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 				if machine.Spec.Bootstrap.ConfigRef.IsDefined() {
 					r.External.Ensure(bootstrapKind(machine))
 				}
+				r.Workload.Prepare(ctx, types.NamespacedName{Namespace: machine.Namespace, Name: machine.Spec.ClusterName})
 			}
 			return true
 		},

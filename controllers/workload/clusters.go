@@ -141,6 +141,19 @@ func (c *Clusters) clusterChanged(ctx context.Context, obj any) {
 	}
 }
 
+// Prepare connects to the Cluster if that is wanted and hasn't happened yet. It is to be called when a Machine appears, which
+// may be after the last event of its Cluster.
+func (c *Clusters) Prepare(ctx context.Context, key types.NamespacedName) {
+	c.mu.Lock()
+	_, known := c.connections[key]
+	started := c.ctx != nil // if not, all Clusters are still to come
+	c.mu.Unlock()
+	cluster := &clusterv1.Cluster{}
+	if started && !known && c.options.Cache.Get(ctx, key, cluster) == nil {
+		c.clusterChanged(ctx, cluster)
+	}
+}
+
 func (c *Clusters) has(cluster *clusterv1.Cluster) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -61,7 +62,7 @@ var _ = Describe("Managers that look after some Machines only", func() {
 		mark := red.mark()
 		Expect(k8s.Delete(ctx, builder.Machine(w.namespace, ofOther).Build())).To(Succeed())
 		Eventually(func(g Gomega) {
-			g.Expect(client.IgnoreNotFound(k8s.Get(ctx, w.key(ofOther), &clusterv1.Machine{}))).To(Succeed())
+			g.Expect(apierrors.IsNotFound(k8s.Get(ctx, w.key(ofOther), &clusterv1.Machine{}))).To(BeTrue())
 			g.Expect(green.since(0, touching(ofOther))).To(ContainElement(HaveField("Verb", "delete")))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(red.since(mark, touching(ofOther))).To(BeEmpty())

@@ -13,6 +13,7 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -115,6 +116,10 @@ func (w world) machine(ctx context.Context, g Gomega, name string) *clusterv1.Ma
 	machine := &clusterv1.Machine{}
 	g.Expect(k8s.Get(ctx, w.key(name), machine)).To(Succeed())
 	return machine
+}
+
+func (w world) isGone(ctx context.Context, name string) bool {
+	return apierrors.IsNotFound(k8s.Get(ctx, w.key(name), &clusterv1.Machine{}))
 }
 
 // eventually polls the Machine until the assertions hold.

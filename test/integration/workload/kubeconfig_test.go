@@ -32,7 +32,9 @@ var _ = Describe("A kubeconfig that is rotated", func() {
 		Expect(w.machine(ctx, NewWithT(GinkgoT()), before.Name).ResourceVersion).To(Equal(before.ResourceVersion))
 
 		By("connecting again")
+		watches := requests(blue, "watch", "nodes")
 		Expect(providers.ApplyKubeconfig(ctx, w.key("blue"))).To(Succeed())
+		Eventually(func() int { return requests(blue, "watch", "nodes") }).WithContext(ctx).Should(BeNumerically(">", watches))
 		w.eventuallyHears(ctx, blue, before.Name)
 	})
 
@@ -55,8 +57,9 @@ var _ = Describe("A kubeconfig that is rotated", func() {
 		By("the old ones being refused")
 		blue.RotateToken()
 		Expect(providers.ApplyKubeconfig(ctx, w.key("blue"))).To(Succeed())
+		// The watch that is open goes on, so it takes a probe.
+		Eventually(func() int { return requests(blue, "watch", "nodes") }).WithContext(ctx).Should(BeNumerically(">", watches))
 		w.eventuallyHears(ctx, blue, worker("blue", 0))
-		Expect(requests(blue, "watch", "nodes")).To(BeNumerically(">", watches))
 	})
 
 	It("is read when a probe has failed, and not only when the connection is given up", func(ctx SpecContext) {
