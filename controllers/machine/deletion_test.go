@@ -23,7 +23,9 @@ var _ = DescribeTable("A deletion goes on only if it is known whether there is a
 			Expect(s.deleting.message).To(HaveSuffix(": " + s.infra.problem.Error()))
 		}
 	},
-	Entry("its kind can't be read", func(s *scope) { s.infra.problem = &external.KindError{Problem: external.NotSynced, Message: "forbidden"} }, false, false),
+	Entry("its kind can't be read", func(s *scope) {
+		s.infra.problem = &external.KindError{Problem: external.NotSynced, Message: "forbidden"}
+	}, false, false),
 	Entry("reading it failed", func(s *scope) { s.infra.problem = errors.New("timeout") }, false, false),
 	Entry("it does not exist", func(s *scope) { s.infra.missing = true }, true, false),
 	Entry("its kind is not installed", func(s *scope) { s.infra.problem = &external.KindError{Problem: external.CRDMissing} }, true, false),
