@@ -6,6 +6,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -211,6 +212,13 @@ func (w *witness) reached(writers, n int) bool {
 	return true
 }
 
+// losses returns what has gone down so far.
+func (w *witness) losses() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.lost)
+}
+
 // countUp makes all writers count from a number up to another, each at its own pace. The function that it returns waits for
 // them.
 func countUp(ctx context.Context, key types.NamespacedName, all []writer, from, to int) func() {
@@ -230,7 +238,7 @@ func countUp(ctx context.Context, key types.NamespacedName, all []writer, from, 
 	return working.Wait
 }
 
-var _ = It("What others write survives at every moment of a Machine's life", func(ctx SpecContext) {
+var _ = It("What others write survives at every moment of a Machine's life", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
 	const rounds, more = 25, 10
 	f := newFixture(ctx, newProvider)
 	key := types.NamespacedName{Namespace: f.namespace, Name: "m"}
@@ -245,6 +253,7 @@ var _ = It("What others write survives at every moment of a Machine's life", fun
 	create(ctx, infra, f.bootstrapConfig(f.namespace, "m").WithDataSecretCreated(true).WithDataSecretName("m").Build())
 	f.node("m", "sim:///m")
 	for round := 0; !seen.reached(len(all), rounds); round++ {
+		Expect(seen.losses()).To(BeEmpty())
 		message := fmt.Sprint("round ", round)
 		report(ctx, f.infraMachine(f.namespace, "m").WithProvisioned(true).WithProviderID("sim:///m").
 			WithConditions([]contract.Condition{{Type: "Ready", Status: "True", Reason: "Ready", Message: message}}).Build())
