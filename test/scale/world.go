@@ -80,7 +80,7 @@ func startWorld(ctx context.Context, options options, subject subject) (w *world
 		BootstrapDelay: options.ProviderDelay, ProvisionDelay: options.ProviderDelay,
 		NodeDelay: options.ProviderDelay, DeletionDelay: options.ProviderDelay,
 		NoClusterStatus: subject.ownClusterController,
-		Jitter: 0.5, Seed: options.Seed, PayloadSize: options.PayloadSize / 2,
+		Jitter:          0.5, Seed: options.Seed, PayloadSize: options.PayloadSize / 2,
 	})
 	if err != nil {
 		return w, err
