@@ -17,7 +17,7 @@ import (
 const (
 	// statusPause is how long the status of a Machine on its way to Running must have stayed the same to be written.
 	statusPause = 2 * time.Second
-	// statusDelay is how long a status that goes on changing may be older than what is known.
+	// statusDelay is how long a status that goes on changing waits.
 	statusDelay = 10 * time.Second
 )
 
@@ -25,7 +25,7 @@ const (
 // each status but the last would be overwritten by the next, a write for the API server and an event for everybody who
 // watches Machines. So a status is written when nothing has changed it for statusPause, or when it has waited for
 // statusDelay, by the reconcile that is asked for here. That one has a low priority: as long as other Machines have
-// something to do, they come first. Spec is never deferred, so nothing that others wait for comes later; and a Machine that
+// something to do, they come first, however long that takes. Spec is never deferred, so nothing that others wait for comes later; and a Machine that
 // is Running, being deleted, or has run into a problem, says so at once.
 //
 // Its zero value is ready to use; it is safe for concurrent use.

@@ -33,6 +33,9 @@ func (r *Reconciler) syncNode(ctx context.Context, s *scope, connection *workloa
 		return nil
 	}
 	patched, err := connection.PatchNode(ctx, node, desired)
+	if errors.Is(err, workload.ErrNotConnected) {
+		return nil // the Machine is woken when the cluster answers again
+	}
 	if err != nil {
 		if !errors.Is(err, workload.ErrBehind) {
 			s.warning("FailedSyncNode", "SyncNode", err.Error())

@@ -201,6 +201,11 @@ func (r *Reconciler) result(s *scope, errs ...error) (ctrl.Result, error) {
 		next = ctrl.Result{RequeueAfter: s.statusDue, Priority: new(handler.LowPriority)}
 	}
 	if len(failures) > 0 {
+		if s.requeueAfter > 0 {
+			// With an error, what is asked for here would be ignored, and the next attempt may be minutes away. The queue keeps the
+			// earlier time of the two.
+			r.queue.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.machine)}, s.requeueAfter)
+		}
 		return ctrl.Result{Priority: new(0)}, errors.Join(failures...)
 	}
 	return next, nil

@@ -239,7 +239,7 @@ func connectionConditions(s *scope, grace time.Duration, unknown func(reason, me
 	case !hardlyTried && s.now.Sub(since) > grace:
 		return unknown(clusterv1.MachineNodeConnectionDownReason, connectionDown(&s.node)), true
 	case hardlyTried, errors.Is(s.node.err, workload.ErrNotConnected):
-		if !since.IsZero() {
+		if !hardlyTried && !since.IsZero() { // else the next attempts to connect will tell
 			s.wakeAfter(max(grace-s.now.Sub(since), 0) + time.Second) // nothing else tells that what is known has become old
 		}
 		if knowsNode(s.machine) {

@@ -77,13 +77,14 @@ func (c *connection) run(ctx context.Context) {
 		c.publish(&connectionState{session: session, health: Health{LastSuccess: time.Now()}})
 		c.wakeMachines(ctx)
 		err = c.probeUntilLost(ctx, session)
-		session.stop()
 		if ctx.Err() != nil {
+			session.stop()
 			return
 		}
 		log.FromContext(ctx).Info("Lost the connection to workload cluster", "err", err.Error())
 		c.publish(&connectionState{health: c.state.Load().health, err: err})
 		c.wakeMachines(ctx)
+		go session.stop() // client-go's reflector may be asleep for as long as a minute while nobody answers
 		if time.Since(connected) < steadyAfter {
 			pause(ctx, backoff.Step())
 			continue
@@ -165,6 +166,9 @@ func (c *connection) probeUntilLost(ctx context.Context, session *session) error
 		health := c.state.Load().health
 		if err == nil {
 			c.publish(&connectionState{session: session, health: Health{LastSuccess: time.Now()}})
+			if health.Failures > 0 {
+				c.wakeMachines(ctx) // what was refused by the gate can be done now
+			}
 			continue
 		}
 		health.Failures++

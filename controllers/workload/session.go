@@ -153,6 +153,7 @@ func (s *session) mayListNodes(ctx context.Context) error {
 // waits for an answer gets an error.
 func (s *session) stop() {
 	s.cancel()
+	s.dialer.CloseAll()
 	<-s.ended
 	s.dialer.CloseAll()
 }
@@ -223,6 +224,9 @@ func (c *connection) nodeHandler(ctx context.Context, writes *nodeWrites) toolsc
 			own, awaited := writes.observed(old, now)
 			if awaited || !own && !c.sameForMachine(old, now) {
 				wake(now)
+			}
+			if old.Spec.ProviderID != now.Spec.ProviderID {
+				wake(old) // whoever it was taken for
 			}
 		},
 		DeleteFunc: func(obj any) {

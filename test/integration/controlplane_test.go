@@ -15,6 +15,7 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/apis/contract"
 	"github.com/machinist-dev/machinist/generated/facadetest"
+	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/simulator"
 )
 
@@ -74,7 +75,7 @@ var _ = Describe("The Node of a Machine that is deleted", func() {
 	It("is decided upon when the kind of the control plane can be read", func(ctx SpecContext) {
 		kind := schema.GroupKind{Group: "controlplane.cluster.x-k8s.io", Kind: "UnlabelledControlPlane"}
 		crd := simulator.ControlPlaneCRD(simulator.CRDOptions{GroupKind: kind, Contracts: []contract.Version{}})
-		install(crd)
+		suite.InstallCRDs(env, crd)
 		f, machine := worker(ctx, kind)
 		create(ctx, object(f, kind).WithExternallyManaged(true).Build())
 		Expect(k8s.Delete(ctx, machine)).To(Succeed())

@@ -4,34 +4,14 @@
 package integration
 
 import (
-	"time"
-
-	. "github.com/onsi/gomega"
-	"github.com/spf13/pflag"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/apis/contract"
-	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/generated/facadetest"
 	"github.com/machinist-dev/machinist/test/simulator"
 )
-
-const tenHours = 10 * time.Hour
-
-func defaultOptions() controllers.Options {
-	var options controllers.Options
-	options.BindFlags(pflag.NewFlagSet("", pflag.PanicOnError))
-	return options
-}
-
-func scheme() *runtime.Scheme {
-	s := controllers.NewScheme()
-	Expect(apiextensionsv1.AddToScheme(s)).To(Succeed())
-	return s
-}
 
 // provider is a pair of kinds whose CRDs declare one contract version, and whose objects may hold anything.
 type provider struct {

@@ -24,6 +24,7 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/apis/contract"
 	clusterv1ac "github.com/machinist-dev/machinist/generated/applyconfiguration/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/test/manager"
 )
 
 // writer counts up something that is its own on a Machine, as fast as it is told to.
@@ -170,8 +171,7 @@ type witness struct {
 
 func watchFrom(ctx context.Context, namespace string, all []writer) *witness {
 	GinkgoHelper()
-	watching, err := client.NewWithWatch(env.ConfigFor("witness"), client.Options{Scheme: scheme()})
-	Expect(err).NotTo(HaveOccurred())
+	watching := manager.User(env, "witness")
 	events, err := watching.Watch(ctx, &clusterv1.MachineList{}, client.InNamespace(namespace))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(events.Stop)
@@ -230,7 +230,7 @@ func countUp(ctx context.Context, key types.NamespacedName, all []writer, from, 
 			ticker := time.NewTicker(pace)
 			defer ticker.Stop()
 			for n := from; n <= to; n++ {
-				Expect(w.write(ctx, key, n)).To(Succeed(), w.name)
+				Eventually(func() error { return w.write(ctx, key, n) }).WithContext(ctx).Should(Succeed(), w.name)
 				<-ticker.C
 			}
 		})

@@ -9,8 +9,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/machinist-dev/machinist/test/environment"
 )
@@ -47,10 +53,29 @@ func SetDefaults() {
 func Start(ctx context.Context, options environment.Options) *environment.Environment {
 	ginkgo.GinkgoHelper()
 	SetDefaults()
+	SetLogger(Logger())
 	env, err := environment.Start(ctx, options)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(env.Stop)
 	return env
+}
+
+// Logger returns one that shows what it is told with the spec that fails.
+func Logger() logr.Logger {
+	return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(ginkgo.GinkgoWriter), textlogger.Verbosity(2)))
+}
+
+// SetLogger makes the logger that of the process. Start has set Logger.
+func SetLogger(logger logr.Logger) {
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+}
+
+// InstallCRDs installs definitions, and waits until they are served.
+func InstallCRDs(env *environment.Environment, crds ...*apiextensionsv1.CustomResourceDefinition) {
+	ginkgo.GinkgoHelper()
+	_, err := envtest.InstallCRDs(env.Config, envtest.CRDInstallOptions{CRDs: crds})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 }
 
 // Namespace makes a namespace for the spec that calls it, and returns its name.

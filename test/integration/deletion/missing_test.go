@@ -73,7 +73,7 @@ var _ = It("A Machine can be deleted whatever else has gone before", func(ctx Sp
 		crds := []*apiextensionsv1.CustomResourceDefinition{
 			simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: infra}), simulator.BootstrapConfigCRD(simulator.CRDOptions{GroupKind: config}),
 		}
-		install(crds...)
+		suite.InstallCRDs(env, crds...)
 		leaving = crds // those of the last turn
 	}
 	for a := range ofCluster + 1 {

@@ -107,7 +107,7 @@ func expectTrimmed(cached client.Object) {
 // startCache runs a cache until the end of the spec.
 func startCache(options cache.Options) cache.Cache {
 	GinkgoHelper()
-	options.Scheme = scheme()
+	options.Scheme = k8s.Scheme()
 	c, err := cache.New(env.ConfigFor("kinds-test"), options)
 	Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(context.Background())

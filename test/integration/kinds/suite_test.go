@@ -11,13 +11,11 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
+	"github.com/machinist-dev/machinist/test/manager"
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
@@ -34,14 +32,10 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(GinkgoWriter), textlogger.Verbosity(2)))
-	logger = logr.New(countingSink{LogSink: logger.GetSink(), counter: logs})
-	ctrl.SetLogger(logger)
-	klog.SetLogger(logger)
 	env = suite.Start(ctx, environment.Options{CRDPaths: []string{"../../../config/crd/bases"}, CountRequests: true})
+	suite.SetLogger(logr.New(countingSink{LogSink: suite.Logger().GetSink(), counter: logs}))
+	k8s = manager.User(env, "kinds-test")
 	var err error
-	k8s, err = client.New(env.ConfigFor("kinds-test"), client.Options{Scheme: scheme()})
-	Expect(err).NotTo(HaveOccurred())
 	workloads, err = workload.Start(workload.Options{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(workloads.Close)

@@ -7,92 +7,49 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/test/builder"
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
+	"github.com/machinist-dev/machinist/test/manager"
 	"github.com/machinist-dev/machinist/test/simulator"
 )
 
 // replica is a manager with its line to the API server.
 type replica struct {
 	*line
-	manager ctrl.Manager
-	cancel  context.CancelFunc
-	// ended gets what Start has returned.
-	ended chan error
+	*manager.Manager
 }
 
 // start starts a manager of a namespace, which ends with the node that calls it, without waiting until it is the leader.
 func start(namespace string, changes ...func(*controllers.Options)) *replica {
 	GinkgoHelper()
-	var options controllers.Options
-	options.BindFlags(pflag.NewFlagSet("", pflag.PanicOnError))
+	options := manager.Options()
 	options.Namespace = namespace
-	options.HealthAddress, options.DiagnosticsAddress = "0", "0"
-	options.SyncPeriod = 10 * time.Hour // every step must be woken by an event
 	for _, change := range changes {
 		change(&options)
 	}
-	Expect(options.Validate()).To(Succeed())
-	r := &replica{line: &line{}, ended: make(chan error, 1)}
-	cfg := rest.CopyConfig(env.Config)
-	r.attach(cfg)
-	var err error
-	r.manager, err = controllers.NewManager(cfg, options)
-	Expect(err).NotTo(HaveOccurred())
-	var ctx context.Context
-	ctx, r.cancel = context.WithCancel(context.Background())
-	Expect(controllers.Setup(ctx, oneOfSeveral{r.manager}, options)).To(Succeed())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		r.ended <- r.manager.Start(ctx)
-	}()
-	DeferCleanup(func() {
-		r.cancel()
-		Eventually(stopped).Should(BeClosed())
-	})
-	return r
+	cfg, line := rest.CopyConfig(env.Config), &line{}
+	line.attach(cfg)
+	return &replica{line: line, Manager: manager.Start(cfg, options)}
 }
 
 // run starts a manager and waits until it is at work.
 func run(ctx context.Context, namespace string, changes ...func(*controllers.Options)) *replica {
 	GinkgoHelper()
 	r := start(namespace, changes...)
-	Eventually(r.manager.Elected()).WithContext(ctx).Should(BeClosed())
+	Eventually(r.Elected()).WithContext(ctx).Should(BeClosed())
 	return r
-}
-
-// stop tells the manager to stop, as a signal does, and waits until it has.
-func (r *replica) stop(ctx context.Context) {
-	GinkgoHelper()
-	r.cancel()
-	Eventually(r.ended).WithContext(ctx).Should(Receive(BeNil()))
-}
-
-// oneOfSeveral is a manager whose controllers have the names of others' in the same process.
-type oneOfSeveral struct{ ctrl.Manager }
-
-// GetControllerOptions implements manager.Manager.
-func (m oneOfSeveral) GetControllerOptions() config.Controller {
-	options := m.Manager.GetControllerOptions()
-	options.SkipNameValidation = new(true)
-	return options
 }
 
 // world is a namespace.

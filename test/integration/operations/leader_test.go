@@ -64,7 +64,7 @@ func (w world) onStandby(ctx context.Context, clusters ...string) *replica {
 	for _, cluster := range clusters {
 		Eventually(func() int { return w.nodeWatches(cluster) }).WithContext(ctx).Should(BeNumerically(">", before[cluster]))
 	}
-	Consistently(standby.manager.Elected()).WithContext(ctx).ShouldNot(BeClosed())
+	Consistently(standby.Elected()).WithContext(ctx).ShouldNot(BeClosed())
 	return standby
 }
 
@@ -87,10 +87,10 @@ var _ = Describe("A manager on standby", func() {
 		By("taking over at once from a leader that stops")
 		mark, watches := standby.mark(), w.nodeWatches("blue")
 		done := reconciles()
-		leader.stop(ctx)
+		leader.Stop()
 		left := time.Now()
 		Expect(w.lease(ctx, NewWithT(GinkgoT())).Spec.HolderIdentity).To(HaveValue(BeEmpty()), "released")
-		Eventually(standby.manager.Elected()).WithContext(ctx).Should(BeClosed())
+		Eventually(standby.Elected()).WithContext(ctx).Should(BeClosed())
 		AddReportEntry("takeover after a leader has stopped", time.Since(left).String())
 		Eventually(reconciles).WithContext(ctx).Should(BeNumerically(">=", done+8), "it looks at all Machines")
 		Consistently(func() []call { return standby.since(mark, every) }).WithContext(ctx).Should(BeEmpty(), "requests but those of the election")
@@ -113,9 +113,9 @@ var _ = Describe("A manager on standby", func() {
 		renewed := w.lease(ctx, NewWithT(GinkgoT())).Spec.RenewTime.Time
 		// While nobody leads: the old leader hears of it, and can't write.
 		w.cluster(ctx, "green", 2)
-		Eventually(leader.ended).WithContext(ctx).Should(Receive(MatchError(ContainSubstring("leader election lost"))))
-		Expect(standby.manager.Elected()).NotTo(BeClosed(), "the old leader gives up before another one takes over")
-		Eventually(standby.manager.Elected()).WithContext(ctx).Should(BeClosed())
+		Expect(leader.Err()).To(MatchError(ContainSubstring("leader election lost")))
+		Expect(standby.Elected()).NotTo(BeClosed(), "the old leader gives up before another one takes over")
+		Eventually(standby.Elected()).WithContext(ctx).Should(BeClosed())
 		AddReportEntry("takeover after a leader was cut off", fmt.Sprintf("%s, %s after the last renewal, of a Lease of 6s", time.Since(cut), time.Since(renewed)))
 		w.eventuallyRunning(ctx, 4)
 		Expect(w.lease(ctx, NewWithT(GinkgoT())).Spec.LeaseTransitions).To(HaveValue(BeEquivalentTo(1)))
@@ -132,7 +132,7 @@ var _ = Describe("A manager on standby", func() {
 		w.cluster(ctx, "green", machines)
 		// Some are adopted, most are not Running yet.
 		Eventually(func() int { return len(w.adoptions(ctx)) }).WithContext(ctx).Should(BeNumerically(">", 10))
-		leader.stop(ctx)
+		leader.Stop()
 		w.eventuallyRunning(ctx, machines+1)
 		w.expectNothingTwice(ctx, machines+1)
 
@@ -142,7 +142,7 @@ var _ = Describe("A manager on standby", func() {
 			Expect(k8s.Delete(ctx, builder.Machine(w.namespace, worker("green", i)).Build())).To(Succeed())
 		}
 		Eventually(func() int { return len(w.deletions(ctx)) }).WithContext(ctx).Should(BeNumerically(">", 10))
-		second.stop(ctx)
+		second.Stop()
 		w.expectDeletedOnce(ctx, machines)
 	})
 })
@@ -213,7 +213,7 @@ var _ = It("A leader that has far too much to do keeps its Lease", func(ctx Spec
 		g.Expect(w.machine(ctx, g, worker("blue", 0)).Finalizers).To(ContainElement(clusterv1.MachineFinalizer))
 		g.Expect(len(r.leases())).To(BeNumerically(">", 20))
 	}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
-	Expect(r.ended).NotTo(Receive())
+	Expect(r.Ended()).NotTo(BeClosed())
 	leases := r.leases()
 	gap := time.Duration(0)
 	for i := 1; i < len(leases); i++ {

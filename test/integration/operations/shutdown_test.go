@@ -24,14 +24,14 @@ var _ = Describe("A manager that is told to stop", func() {
 		w.cluster(ctx, "blue", 1)
 		Eventually(adoption.made).WithContext(ctx).Should(BeClosed())
 		mark := r.mark()
-		r.cancel()
-		Consistently(r.ended).WithContext(ctx).ShouldNot(Receive())
+		r.Tell()
+		Consistently(r.Ended()).WithContext(ctx).ShouldNot(BeClosed())
 		Expect(w.lease(ctx, NewWithT(GinkgoT())).Spec.HolderIdentity).NotTo(HaveValue(BeEmpty()))
 
 		By("going on with the next object")
 		Expect(r.since(mark, isWrite)).To(BeEmpty())
 		close(adoption.release)
-		Eventually(r.ended).WithContext(ctx).Should(Receive(BeNil()))
+		Expect(r.Err()).NotTo(HaveOccurred())
 		Expect(r.since(mark, adopts("simmachines", name))).To(HaveLen(1))
 		Expect(w.lease(ctx, NewWithT(GinkgoT())).Spec.HolderIdentity).To(HaveValue(BeEmpty()))
 	})
@@ -42,7 +42,7 @@ var _ = Describe("A manager that is told to stop", func() {
 		w.cluster(ctx, "blue", 1)
 		w.eventuallyRunning(ctx, 1)
 		w.settle(ctx)
-		r.stop(ctx)
+		r.Stop()
 		mark := r.mark()
 		w.cluster(ctx, "green", 3)
 		Consistently(func() []call { return r.since(mark, every) }).WithContext(ctx).Should(BeEmpty())
@@ -62,8 +62,8 @@ var _ = Describe("A manager that is told to stop", func() {
 			Eventually(func(g Gomega) {
 				r := start(w.namespace)
 				// A start takes some tenths of a second, and the work after it some more.
-				g.Consistently(r.ended).WithContext(ctx).WithTimeout(time.Duration(200+random.IntN(500)) * time.Millisecond).ShouldNot(Receive())
-				r.stop(ctx)
+				g.Consistently(r.Ended()).WithContext(ctx).WithTimeout(time.Duration(200+random.IntN(500)) * time.Millisecond).ShouldNot(BeClosed())
+				r.Stop()
 				restarts++
 				done(g)
 			}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
@@ -76,7 +76,7 @@ var _ = Describe("A manager that is told to stop", func() {
 		r := run(ctx, w.namespace)
 		w.eventuallyRunning(ctx, machines+1)
 		w.expectNothingTwice(ctx, machines+1)
-		r.stop(ctx)
+		r.Stop()
 		AddReportEntry("restarts until all Machines had their machines", restarts)
 
 		By("deleting")

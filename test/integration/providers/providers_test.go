@@ -126,7 +126,7 @@ func installWave(ctx context.Context, c collection, wave []installation) []*apie
 			return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(crd), &apiextensionsv1.CustomResourceDefinition{}))
 		}).WithContext(ctx).WithTimeout(suite.CollectionTimeout).Should(BeTrue(), "the definition before %s should be gone", crd.Name)
 	}
-	install(crds...)
+	suite.InstallCRDs(env, crds...)
 	return crds
 }
 

@@ -19,20 +19,14 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/spf13/pflag"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/delay"
 	"github.com/machinist-dev/machinist/test/environment/suite"
+	"github.com/machinist-dev/machinist/test/manager"
 	"github.com/machinist-dev/machinist/test/simulator"
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
@@ -49,17 +43,9 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(GinkgoWriter), textlogger.Verbosity(2)))
-	ctrl.SetLogger(logger)
-	klog.SetLogger(logger)
 	env = suite.Start(ctx, environment.Options{CRDPaths: []string{"../../../config/crd/bases"}, CountRequests: true})
-	scheme := controllers.NewScheme()
-	Expect(apiextensionsv1.AddToScheme(scheme)).To(Succeed())
-	userConfig := env.ConfigFor("staleness-test")
-	userConfig.QPS = -1
+	k8s = manager.User(env, "staleness-test")
 	var err error
-	k8s, err = client.NewWithWatch(userConfig, client.Options{Scheme: scheme})
-	Expect(err).NotTo(HaveOccurred())
 	workloads, err = workload.Start(workload.Options{})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(workloads.Close)
@@ -69,8 +55,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, p := range []provider{oldProvider, newProvider} {
 		crds = append(crds, p.crds()...)
 	}
-	_, err = envtest.InstallCRDs(env.Config, envtest.CRDInstallOptions{CRDs: crds})
-	Expect(err).NotTo(HaveOccurred())
+	suite.InstallCRDs(env, crds...)
 })
 
 // startProxy starts a proxy without delays that lasts until the end of the spec.
@@ -85,38 +70,9 @@ func startProxy(ctx context.Context) *delay.Proxy {
 // startManager runs a manager of one namespace until stop is called, or else until the end of the spec.
 func startManager(cfg *rest.Config, namespace string) (stop func()) {
 	GinkgoHelper()
-	var options controllers.Options
-	options.BindFlags(pflag.NewFlagSet("", pflag.PanicOnError))
+	options := manager.Options()
 	options.Namespace = namespace
-	options.HealthAddress, options.DiagnosticsAddress = "0", "0"
-	options.SyncPeriod = 10 * time.Hour // every step must be woken by an event
-	mgr, err := controllers.NewManager(cfg, options)
-	Expect(err).NotTo(HaveOccurred())
-	ctx, cancel := context.WithCancel(context.Background())
-	Expect(controllers.Setup(ctx, oneOfSeveral{mgr}, options)).To(Succeed())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	stopped := false
-	stop = func() {
-		GinkgoHelper()
-		cancel()
-		if !stopped {
-			Eventually(done).Should(Receive(BeNil()))
-		}
-		stopped = true
-	}
-	DeferCleanup(func() { stop() })
-	<-mgr.Elected()
-	return stop
-}
-
-// oneOfSeveral is a manager in a process that has another one with the same controllers before or after it.
-type oneOfSeveral struct{ ctrl.Manager }
-
-func (m oneOfSeveral) GetControllerOptions() config.Controller {
-	options := m.Manager.GetControllerOptions()
-	options.SkipNameValidation = new(true)
-	return options
+	return manager.Run(cfg, options).Stop
 }
 
 // newSeed returns the seed that the environment names, or else a random one, and reports it.

@@ -11,37 +11,25 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	gomegatypes "github.com/onsi/gomega/types"
-	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/controllers/workload"
 	"github.com/machinist-dev/machinist/test/builder"
 	"github.com/machinist-dev/machinist/test/environment/suite"
+	"github.com/machinist-dev/machinist/test/manager"
 	"github.com/machinist-dev/machinist/test/simulator"
 	simulated "github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
 // brisk is a timing with which a lost connection is noticed after a second, or after six if nothing answers.
 var brisk = workload.Timing{ProbeInterval: 200 * time.Millisecond, ProbeTimeout: time.Second}
-
-// oneOfSeveral is a manager whose controllers have the names of others' in the same process.
-type oneOfSeveral struct{ ctrl.Manager }
-
-// GetControllerOptions implements manager.Manager.
-func (m oneOfSeveral) GetControllerOptions() config.Controller {
-	options := m.Manager.GetControllerOptions()
-	options.SkipNameValidation = new(true)
-	return options
-}
 
 // world is a namespace.
 type world struct{ namespace string }
@@ -52,28 +40,15 @@ func newWorld(ctx context.Context) world {
 }
 
 // run runs a manager of the namespace until the end of the node that calls it.
-func (w world) run(ctx context.Context, changes ...func(*controllers.Options)) {
+func (w world) run(changes ...func(*controllers.Options)) {
 	GinkgoHelper()
-	var options controllers.Options
-	options.BindFlags(pflag.NewFlagSet("", pflag.PanicOnError))
+	options := manager.Options()
 	options.Namespace = w.namespace
-	options.HealthAddress, options.DiagnosticsAddress = "0", "0"
-	options.SyncPeriod = 10 * time.Hour // every step must be woken by an event
 	options.WorkloadTiming = brisk
 	for _, change := range changes {
 		change(&options)
 	}
-	mgr, err := controllers.NewManager(env.Config, options)
-	Expect(err).NotTo(HaveOccurred())
-	running, cancel := context.WithCancel(context.Background())
-	Expect(controllers.Setup(running, oneOfSeveral{mgr}, options)).To(Succeed())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(running) }()
-	DeferCleanup(func() {
-		cancel()
-		Eventually(ended).Should(Receive(BeNil()))
-	})
-	Eventually(mgr.Elected()).WithContext(ctx).Should(BeClosed())
+	manager.Run(env.Config, options)
 }
 
 // cluster creates a Cluster, waits until its workload cluster is served, and returns that.

@@ -24,7 +24,7 @@ var nodeConditions = []string{clusterv1.MachineNodeReadyCondition, clusterv1.Mac
 var _ = DescribeTable("What is known about a Node is believed for the grace period after the last successful probe",
 	func(ctx SpecContext, outage simulated.Outage, grace time.Duration) {
 		w := newWorld(ctx)
-		w.run(ctx, func(o *controllers.Options) { o.RemoteConditionsGracePeriod = grace })
+		w.run(func(o *controllers.Options) { o.RemoteConditionsGracePeriod = grace })
 		blue := w.cluster(ctx, "blue")
 		w.workers(ctx, "blue", 1)
 		w.eventuallyRunning(ctx, "blue", 1)
@@ -66,7 +66,7 @@ var _ = DescribeTable("What is known about a Node is believed for the grace peri
 
 var _ = It("An outage that is shorter than the grace period is not noticed in any Machine", func(ctx SpecContext) {
 	w := newWorld(ctx)
-	w.run(ctx)
+	w.run()
 	blue := w.cluster(ctx, "blue")
 	w.workers(ctx, "blue", 2)
 	w.eventuallyRunning(ctx, "blue", 2)
@@ -88,7 +88,7 @@ var _ = It("An outage that is shorter than the grace period is not noticed in an
 var _ = Describe("The watch of Nodes", func() {
 	It("goes on after it has been broken, and after its history is gone", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx, func(o *controllers.Options) { o.WorkloadTiming.ProbeInterval = suite.EventuallyTimeout })
+		w.run(func(o *controllers.Options) { o.WorkloadTiming.ProbeInterval = suite.EventuallyTimeout })
 		blue := w.cluster(ctx, "blue")
 		w.workers(ctx, "blue", 1)
 		w.eventuallyRunning(ctx, "blue", 1)
@@ -102,7 +102,7 @@ var _ = Describe("The watch of Nodes", func() {
 	DescribeTable("that is not allowed any more is noticed, although all probes succeed, and until it is allowed again there are few attempts",
 		func(ctx SpecContext, forbidden func(simulated.Request) bool) {
 			w := newWorld(ctx)
-			w.run(ctx, func(o *controllers.Options) { o.RemoteConditionsGracePeriod = 4 * time.Second })
+			w.run(func(o *controllers.Options) { o.RemoteConditionsGracePeriod = 4 * time.Second })
 			blue := w.cluster(ctx, "blue")
 			w.workers(ctx, "blue", 1)
 			w.eventuallyRunning(ctx, "blue", 1)
@@ -127,7 +127,7 @@ var _ = Describe("The watch of Nodes", func() {
 
 	It("that is not allowed where lists are is replaced by lists", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx)
+		w.run()
 		blue := w.cluster(ctx, "blue")
 		w.workers(ctx, "blue", 1)
 		w.eventuallyRunning(ctx, "blue", 1)

@@ -19,7 +19,7 @@ import (
 var _ = Describe("A kubeconfig that is rotated", func() {
 	It("is read again when the old credentials are refused, also if that was before it is written", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx)
+		w.run()
 		blue := w.cluster(ctx, "blue")
 		w.workers(ctx, "blue", 1)
 		w.eventuallyRunning(ctx, "blue", 1)
@@ -40,7 +40,7 @@ var _ = Describe("A kubeconfig that is rotated", func() {
 
 	It("is not read as long as the old credentials work, and then without losing time", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx)
+		w.run()
 		blue := w.cluster(ctx, "blue")
 		w.workers(ctx, "blue", 1)
 		w.eventuallyRunning(ctx, "blue", 1)
@@ -64,7 +64,7 @@ var _ = Describe("A kubeconfig that is rotated", func() {
 
 	It("is read when a probe has failed, and not only when the connection is given up", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx, func(o *controllers.Options) {
+		w.run(func(o *controllers.Options) {
 			o.WorkloadTiming.ProbeInterval = suite.EventuallyTimeout / 4 // so that five of them are too many
 		})
 		blue := w.cluster(ctx, "blue")

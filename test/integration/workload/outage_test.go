@@ -73,7 +73,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 
 	It("never make the only worker wait, whether they have been connected before or not", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx, one)
+		w.run(one)
 		bad := w.clusters(ctx, "bad", badClusters)
 		for i, cluster := range bad[2:] {
 			cluster.TakeDown(simulated.Hanging)
@@ -105,7 +105,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 
 	It("hold up one request of a worker at most, when Machines with Nodes are deleted", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx, one, func(o *controllers.Options) {
+		w.run(one, func(o *controllers.Options) {
 			o.WorkloadTiming = workload.Timing{ProbeInterval: 5 * time.Second, ProbeTimeout: time.Second}
 		})
 		bad, good := w.cluster(ctx, "bad"), w.cluster(ctx, "good")
@@ -143,7 +143,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 
 	It("don't slow the others down", func(ctx SpecContext) {
 		w := newWorld(ctx)
-		w.run(ctx, func(o *controllers.Options) { o.WorkloadTiming = workload.Timing{} })
+		w.run(func(o *controllers.Options) { o.WorkloadTiming = workload.Timing{} })
 		w.clusters(ctx, "good", goodClusters)
 		bad := w.clusters(ctx, "bad", badClusters)
 		for i := range badClusters {

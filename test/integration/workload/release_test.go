@@ -47,7 +47,7 @@ func liveHeap() uint64 {
 var _ = It("A Cluster that is deleted leaves nothing behind in the manager", Serial, func(ctx SpecContext) {
 	const perRound, rounds = 8, 6
 	w := newWorld(ctx)
-	w.run(ctx)
+	w.run()
 	var connected uint64
 	round := func(n int) {
 		GinkgoHelper()
