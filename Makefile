@@ -75,7 +75,8 @@ control-plane: ## Build or find etcd, kube-apiserver and kube-controller-manager
 
 .PHONY: run
 run: ## Start a control plane, the manager and simulated providers, and watch MACHINES=10 become Running.
-	@KUBEBUILDER_ASSETS=$$(go -C hack/controlplane run ./ensure) go run ./test/demo --machines=$(MACHINES) $(ARGS)
+	@go build -o bin/demo ./test/demo
+	@assets=$$(go -C hack/controlplane run ./ensure) && KUBEBUILDER_ASSETS=$$assets exec bin/demo --machines=$(MACHINES) $(ARGS)
 
 .PHONY: bench
 bench: build ## Measure the manager with N=1000 Machines, and Cluster API's beside it unless PEER=false. PAYLOAD=20000 bytes.
@@ -84,8 +85,8 @@ bench: build ## Measure the manager with N=1000 Machines, and Cluster API's besi
 	  --json=$(CURDIR)/bin/bench/machines-$(N)-payload-$(PAYLOAD).json $(ARGS)
 
 .PHONY: run-manager
-run-manager: need-kubeconfig ## Run the manager here, against the cluster of KUBECONFIG.
-	go run -ldflags "-X main.version=$(VERSION)" . $(ARGS)
+run-manager: need-kubeconfig build ## Run the manager here, against the cluster of KUBECONFIG.
+	@exec bin/manager $(ARGS)
 
 .PHONY: build
 build: ## Build bin/manager.

@@ -49,6 +49,9 @@ func run(ctx context.Context, args []string) error {
 		}
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: there are only flags; a flag that is true or false is written as --flag=false", flags.Arg(0))
+	}
 	if *printVersion {
 		fmt.Println("machinist", version, goruntime.Version())
 		return nil

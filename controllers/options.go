@@ -19,7 +19,7 @@ import (
 )
 
 // Options configure the manager and its controllers. Flags are named, and by default set, as those of Cluster API's
-// core manager, so that the arguments of a deployment carry over.
+// core manager, so that the arguments of a deployment carry over if their features exist here.
 type Options struct {
 	LeaderElect                 bool
 	LeaderElectLeaseDuration    time.Duration
@@ -66,7 +66,7 @@ func (o *Options) BindFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.LeaderElectRetryPeriod, "leader-elect-retry-period", 2*time.Second,
 		"Time between two attempts to get or renew the Lease.")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-resource-namespace", "",
-		"Namespace of the Lease; that of the manager's pod if empty.")
+		"Namespace of the Lease; that of the manager's pod if empty. Needed outside of a cluster.")
 	fs.StringVar(&o.Namespace, "namespace", "",
 		"Namespace whose Machines are reconciled; all namespaces if empty.")
 	fs.StringVar(&o.WatchFilter, "watch-filter", "",

@@ -29,7 +29,7 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "%d Machines in %d Clusters, created %s; provider objects with %d bytes of payload; seed %d.\n",
 		s.Machines, s.Clusters, pace, s.PayloadSize, s.Seed)
-	fmt.Fprintf(&text, "Both managers: %d workers, %d requests per second and %d in a burst, resync every 10 h.\n", s.Concurrency, s.QPS, s.Burst)
+	fmt.Fprintf(&text, "Each manager: %d workers, %d requests per second and %d in a burst, resync every 10 h.\n", s.Concurrency, s.QPS, s.Burst)
 	fmt.Fprintf(&text, "Host: %s, %d CPUs, %s, %.1f GB of memory; kube-apiserver %s, %s. %s.\n\n",
 		r.Host.System, r.Host.CPUs, cmp.Or(r.Host.CPUModel, "unknown CPU"), mega(r.Host.MemoryBytes)/1000, r.Host.Kubernetes, r.Host.Go,
 		r.Time.UTC().Format("2006-01-02 15:04 UTC"))
