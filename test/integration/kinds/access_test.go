@@ -28,6 +28,7 @@ func newUser(ctx context.Context, name string) *user {
 	u.grant(ctx, "manager",
 		rule("cluster.x-k8s.io", "clusters", "get", "list", "watch"),
 		rule("cluster.x-k8s.io", "machines", "get", "list", "watch", "patch"),
+		rule("cluster.x-k8s.io", "machinedrainrules", "get", "list", "watch"),
 		rule("cluster.x-k8s.io", "machines/status", "patch"),
 		rule("apiextensions.k8s.io", "customresourcedefinitions", "get", "list", "watch"),
 		rule("events.k8s.io", "events", "create", "patch"),

@@ -60,7 +60,7 @@ func (w world) onStandby(ctx context.Context, clusters ...string) *replica {
 		before[cluster] = w.nodeWatches(cluster)
 	}
 	standby := start(w.namespace, w.elected)
-	Eventually(standby.watching).WithContext(ctx).Should(Equal([]string{"clusters", "customresourcedefinitions", "machines", "simconfigs", "simmachines"}))
+	Eventually(standby.watching).WithContext(ctx).Should(Equal([]string{"clusters", "customresourcedefinitions", "machinedrainrules", "machines", "simconfigs", "simmachines"}))
 	for _, cluster := range clusters {
 		Eventually(func() int { return w.nodeWatches(cluster) }).WithContext(ctx).Should(BeNumerically(">", before[cluster]))
 	}
