@@ -51,7 +51,6 @@ type Manager struct {
 // Start starts a manager that ends with the node that calls it at the latest.
 func Start(cfg *rest.Config, options controllers.Options) *Manager {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(options.Validate()).To(gomega.Succeed())
 	mgr, err := controllers.NewManager(cfg, options)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ctx, cancel := context.WithCancel(context.Background())

@@ -39,6 +39,7 @@ func start(namespace string, changes ...func(*controllers.Options)) *replica {
 	for _, change := range changes {
 		change(&options)
 	}
+	Expect(options.Validate()).To(Succeed())
 	cfg, line := rest.CopyConfig(env.Config), &line{}
 	line.attach(cfg)
 	return &replica{line: line, Manager: manager.Start(cfg, options)}

@@ -121,7 +121,7 @@ var _ = Describe("Of 20 Clusters 5 that don't answer", Serial, func() {
 		}
 		for i := range 5 {
 			w.eventually(ctx, worker("bad", i), func(g Gomega, m *clusterv1.Machine) {
-				g.Expect(m.Status.Conditions).To(haveCondition(clusterv1.MachineDeletingCondition, "True", Equal(clusterv1.MachineDeletingDeletingNodeReason)))
+				g.Expect(m.Status.Conditions).To(haveCondition(clusterv1.MachineDeletingCondition, "True", Equal(clusterv1.MachineDeletingDrainingNodeReason)))
 			})
 		}
 		for i := range 5 {
