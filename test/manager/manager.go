@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/test/environment"
@@ -107,6 +108,27 @@ func (m oneOfSeveral) GetControllerOptions() config.Controller {
 	options := m.Manager.GetControllerOptions()
 	options.SkipNameValidation = new(true)
 	return options
+}
+
+// Reconciles is the number of those of the Machine controller that the managers of this process have finished.
+func Reconciles() int {
+	ginkgo.GinkgoHelper()
+	families, err := metrics.Registry.Gather()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	total := 0
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "controller" && label.GetValue() == "machine" {
+					total += int(metric.GetCounter().GetValue())
+				}
+			}
+		}
+	}
+	return total
 }
 
 // User returns a client of a user of that name: it reads live, not from a cache, and as fast as it likes.

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -77,16 +76,4 @@ func series(name string) map[string]float64 {
 		}
 	}
 	return values
-}
-
-// reconciles is the number of reconciles of Machines in this process.
-func reconciles() int {
-	GinkgoHelper()
-	sum := 0.0
-	for labels, value := range series("controller_runtime_reconcile_total") {
-		if slices.Contains(strings.Split(labels, ","), "machine") {
-			sum += value
-		}
-	}
-	return int(sum)
 }

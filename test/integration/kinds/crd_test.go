@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/machinist-dev/machinist/test/environment"
+	"github.com/machinist-dev/machinist/test/manager"
 )
 
 var _ = It("A CRD may be deleted and installed again any number of times: nothing adds up, and Machines go on", func(ctx SpecContext) {
@@ -76,9 +77,9 @@ var _ = It("Machines whose CRD is missing say so and hold up nobody, and go on a
 	}
 
 	By("leaving everything alone while nothing changes")
-	before, lines, asked := reconciles(), logs.lines.Load(), len(requests(ctx))
+	before, lines, asked := manager.Reconciles(), logs.lines.Load(), len(requests(ctx))
 	Consistently(func() []int64 {
-		return []int64{int64(reconciles() - before), logs.lines.Load() - lines, int64(len(requests(ctx)) - asked)}
+		return []int64{int64(manager.Reconciles() - before), logs.lines.Load() - lines, int64(len(requests(ctx)) - asked)}
 	}).WithContext(ctx).Should(HaveEach(BeZero()), "reconciles, log lines, requests")
 
 	By("going on when the CRD comes")

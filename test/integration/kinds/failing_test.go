@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/test/manager"
 )
 
 var providerVerbs = []string{"get", "list", "watch", "patch", "delete"}
@@ -144,7 +145,7 @@ func (p *place) expectUnreadable(ctx context.Context, names []string, message Om
 	}
 	// Long enough for the reflector to try again, as it has just failed for the first times.
 	said, lines := quiet(ctx), logs.lines.Load()
-	Consistently(reconciles).WithContext(ctx).WithTimeout(3 * time.Second).Should(Equal(said))
+	Consistently(manager.Reconciles).WithContext(ctx).WithTimeout(3 * time.Second).Should(Equal(said))
 	Expect(logs.lines.Load()-lines).To(BeZero(), "what was said in a condition, an event and the log is not said again")
 	for _, name := range names {
 		Expect(p.warnings(ctx, name)(Default)).To(HaveLen(1))

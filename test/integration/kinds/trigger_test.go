@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/test/manager"
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
@@ -23,7 +24,7 @@ func quiet(ctx context.Context) int {
 	count := -1
 	Eventually(func() bool {
 		last := count
-		count = reconciles()
+		count = manager.Reconciles()
 		return last == count
 	}).WithContext(ctx).WithPolling(quietTime).Should(BeTrue())
 	return count
@@ -49,11 +50,11 @@ var _ = Describe("A settled Machine", Ordered, func() {
 
 	DescribeTable("is not reconciled",
 		func(ctx SpecContext, happen func(ctx context.Context, p *place, of kind, turn int)) {
-			before := reconciles()
+			before := manager.Reconciles()
 			for turn := range 3 {
 				happen(ctx, p, of, turn)
 			}
-			Consistently(reconciles).WithContext(ctx).Should(Equal(before))
+			Consistently(manager.Reconciles).WithContext(ctx).Should(Equal(before))
 		},
 		Entry("for what its InfraMachine reports outside the contract", func(ctx context.Context, p *place, of kind, turn int) {
 			of.patch(ctx, p.namespace, "m", object{"status": object{"heartbeat": turn}}, "status")

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/test/builder"
 	"github.com/machinist-dev/machinist/test/environment/suite"
+	"github.com/machinist-dev/machinist/test/manager"
 	"github.com/machinist-dev/machinist/test/simulator"
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
@@ -156,34 +156,13 @@ func (p *place) expectOnePatch(ctx context.Context, do func(), then func(g Gomeg
 // expectQuiet does something that must not make the manager reconcile any Machine.
 func expectQuiet(ctx context.Context, do func()) {
 	GinkgoHelper()
-	var before float64
+	var before int
 	Eventually(func(g Gomega) { // what went before has ended
-		before = reconciles()
-		g.Consistently(reconciles).WithContext(ctx).Should(Equal(before))
+		before = manager.Reconciles()
+		g.Consistently(manager.Reconciles).WithContext(ctx).Should(Equal(before))
 	}).WithContext(ctx).Should(Succeed())
 	do()
-	Consistently(reconciles).WithContext(ctx).Should(Equal(before))
-}
-
-// reconciles counts those of the Machine controller.
-func reconciles() float64 {
-	GinkgoHelper()
-	families, err := metrics.Registry.Gather()
-	Expect(err).NotTo(HaveOccurred())
-	count := 0.0
-	for _, family := range families {
-		if family.GetName() != "controller_runtime_reconcile_total" {
-			continue
-		}
-		for _, metric := range family.GetMetric() {
-			for _, label := range metric.GetLabel() {
-				if label.GetName() == "controller" && label.GetValue() == "machine" {
-					count += metric.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	return count
+	Consistently(manager.Reconciles).WithContext(ctx).Should(Equal(before))
 }
 
 // notes returns what the events with the reason say about the Machine.

@@ -18,6 +18,7 @@ import (
 	"github.com/machinist-dev/machinist/controllers"
 	"github.com/machinist-dev/machinist/test/builder"
 	"github.com/machinist-dev/machinist/test/environment"
+	"github.com/machinist-dev/machinist/test/manager"
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
@@ -86,13 +87,13 @@ var _ = Describe("A manager on standby", func() {
 
 		By("taking over at once from a leader that stops")
 		mark, watches := standby.mark(), w.nodeWatches("blue")
-		done := reconciles()
+		done := manager.Reconciles()
 		leader.Stop()
 		left := time.Now()
 		Expect(w.lease(ctx, NewWithT(GinkgoT())).Spec.HolderIdentity).To(HaveValue(BeEmpty()), "released")
 		Eventually(standby.Elected()).WithContext(ctx).Should(BeClosed())
 		AddReportEntry("takeover after a leader has stopped", time.Since(left).String())
-		Eventually(reconciles).WithContext(ctx).Should(BeNumerically(">=", done+8), "it looks at all Machines")
+		Eventually(manager.Reconciles).WithContext(ctx).Should(BeNumerically(">=", done+8), "it looks at all Machines")
 		Consistently(func() []call { return standby.since(mark, every) }).WithContext(ctx).Should(BeEmpty(), "requests but those of the election")
 		Expect(w.nodeWatches("blue")).To(Equal(watches))
 

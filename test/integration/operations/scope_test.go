@@ -18,6 +18,7 @@ import (
 	"github.com/machinist-dev/machinist/test/builder"
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
+	"github.com/machinist-dev/machinist/test/manager"
 )
 
 // touching matches the writes that name an object.
@@ -132,7 +133,7 @@ var _ = It("The resync reconciles every Machine and writes nothing", func(ctx Sp
 	}).WithContext(ctx).Should(Succeed())
 
 	By("counting")
-	before := reconciles()
-	Eventually(reconciles).WithContext(ctx).Should(BeNumerically(">", before+3*5), "five rounds")
+	before := manager.Reconciles()
+	Eventually(manager.Reconciles).WithContext(ctx).Should(BeNumerically(">", before+3*5), "five rounds")
 	Expect(w.requests(ctx, func(environment.Request) bool { return true })).To(HaveLen(settled))
 })

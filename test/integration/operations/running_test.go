@@ -6,36 +6,12 @@ package operations
 import (
 	"fmt"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gcustom"
 	gomegatypes "github.com/onsi/gomega/types"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
-
-// reconciles is the number of those that the managers of this process have finished.
-func reconciles() int {
-	GinkgoHelper()
-	families, err := metrics.Registry.Gather()
-	Expect(err).NotTo(HaveOccurred())
-	total := 0
-	for _, family := range families {
-		if family.GetName() != "controller_runtime_reconcile_total" {
-			continue
-		}
-		for _, metric := range family.GetMetric() {
-			for _, label := range metric.GetLabel() {
-				if label.GetName() == "controller" && label.GetValue() == "machine" {
-					total += int(metric.GetCounter().GetValue())
-				}
-			}
-		}
-	}
-	return total
-}
 
 // beRunning matches a Machine that has arrived.
 func beRunning() gomegatypes.GomegaMatcher {
