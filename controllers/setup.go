@@ -174,6 +174,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		RemoteConditionsGracePeriod: o.RemoteConditionsGracePeriod,
 	}
 	reconciler.Workload = workload.NewClusters(workload.Options{
+		Self:    workload.SelfFromEnvironment(mgr.GetConfig()),
 		Secrets: mgr.GetAPIReader(), Cache: mgr.GetCache(), Referrers: referrers, SameNode: nodesync.Same, Wanted: reconciler.NeedsWorkload,
 		QPS: o.ClusterCacheClientQPS, Burst: o.ClusterCacheClientBurst, UserAgent: UserAgent, Timing: o.WorkloadTiming,
 	})

@@ -182,14 +182,15 @@ func TestMemoryGoesWithTheCRD(t *testing.T) {
 		kind.writes.Record("u", "1", "2", &packed{})
 		kind.writes.End("u")
 		g.Expect(kind.writes.Len()).To(Equal(1))
+		kind.refused.Add("u", "1")
 		kind.mu.Lock()
-		kind.refused["u"], kind.deleted["u"] = refusal{}, struct{}{}
+		kind.deleted["u"] = struct{}{}
 		kind.mu.Unlock()
 		s.removeCRD(kind)
 		pass(time.Millisecond)
 		kind.mu.Lock()
 		defer kind.mu.Unlock()
-		g.Expect([]int{kind.writes.Len(), len(kind.refused), len(kind.deleted)}).To(HaveEach(BeZero()))
+		g.Expect([]int{kind.writes.Len(), kind.refused.Len(), len(kind.deleted)}).To(HaveEach(BeZero()))
 	})
 }
 

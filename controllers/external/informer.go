@@ -134,7 +134,7 @@ func (w *kindWatch) notifyUpdate(from *informer, before, after any) {
 	}
 	known := w.known(old)
 	switch ours := w.writes.Changed(now.uid, old.resourceVersion, now.resourceVersion); {
-	case w.newsAwaited(now.uid):
+	case w.refused.Explained(now.uid, now.resourceVersion):
 		w.notify(from, after, atOnce)
 	case ours:
 		w.notify(from, after, never)

@@ -31,10 +31,10 @@ type kindWatch struct {
 
 	// writes holds objects as our own patches left them, until the informer has caught up.
 	writes ownwrites.Memory[*packed]
+	// refused holds patches that were refused because the object had changed, until the informer has the change.
+	refused ownwrites.Refusals
 
 	mu sync.Mutex
-	// refused holds patches that were refused because the object had changed, by UID, until the informer has the change.
-	refused map[types.UID]refusal
 	// deleted holds the UIDs that we asked the API server to delete, until the informer has seen it.
 	deleted map[types.UID]struct{}
 }
@@ -54,7 +54,6 @@ func newKindWatch(tracker *Tracker, kind Kind) *kindWatch {
 		kind:    kind,
 		crdName: contract.CRDName(kind.Group, kind.Kind),
 		wakeup:  make(chan struct{}, 1),
-		refused: map[types.UID]refusal{},
 		deleted: map[types.UID]struct{}{},
 	}
 	w.state.Store(&kindState{problem: w.pending()})

@@ -5,7 +5,6 @@ package external
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,38 +19,10 @@ func (w *kindWatch) known(stored *packed) *packed {
 	return stored
 }
 
-// refusal is a patch that the API server has refused because the object is newer than this version of it.
-type refusal struct {
-	resourceVersion string
-	at              time.Time
-}
-
-// refusedFor is how long a patch that was refused is not tried again while nothing newer is known.
-const refusedFor = 5 * time.Second
-
 // awaitNews makes the next event of an object wake those who reference it, whatever it changes, as a patch was refused.
 func (w *kindWatch) awaitNews(ctx context.Context, object *Object) {
-	w.mu.Lock()
-	w.refused[object.UID()] = refusal{resourceVersion: object.raw.GetResourceVersion(), at: time.Now()}
-	w.mu.Unlock()
+	w.refused.Add(object.UID(), object.raw.GetResourceVersion())
 	w.compareWithStore(ctx, object.Key(), object.UID(), object.raw.GetResourceVersion())
-}
-
-// wouldBeRefused reports whether nothing newer is known of the object than when a patch was refused.
-func (w *kindWatch) wouldBeRefused(object *Object) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := w.refused[object.UID()]
-	return last.resourceVersion == object.raw.GetResourceVersion() && time.Since(last.at) < refusedFor
-}
-
-// newsAwaited reports whether the event of the object was awaited, and ends that.
-func (w *kindWatch) newsAwaited(uid types.UID) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, awaited := w.refused[uid]
-	delete(w.refused, uid)
-	return awaited
 }
 
 // rememberDelete keeps that the API server has accepted our deletion of the object.
@@ -99,17 +70,17 @@ func (w *kindWatch) stored(key types.NamespacedName) *packed {
 // forget drops what was remembered about an object that is gone.
 func (w *kindWatch) forget(uid types.UID) {
 	w.writes.Forget(uid)
+	w.refused.Forget(uid)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.refused, uid)
 	delete(w.deleted, uid)
 }
 
 // forgetAll drops what was remembered about all objects.
 func (w *kindWatch) forgetAll() {
 	w.writes.Clear()
+	w.refused.Clear()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	clear(w.refused)
 	clear(w.deleted)
 }

@@ -4,7 +4,6 @@
 package external
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,9 +39,6 @@ func (o *Object) UID() types.UID { return o.raw.GetUID() }
 
 // Deleting reports whether the object has a deletionTimestamp.
 func (o *Object) Deleting() bool { return o.raw.GetDeletionTimestamp() != nil }
-
-// OwnerReferences returns a copy of the owner references.
-func (o *Object) OwnerReferences() []metav1.OwnerReference { return o.raw.GetOwnerReferences() }
 
 // InfraMachine wraps and checks the object; see facade.WrapInfraMachine for the error.
 func (o *Object) InfraMachine() (facade.InfraMachine, error) {

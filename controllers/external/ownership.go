@@ -55,7 +55,7 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 		return nil, fmt.Errorf("building the ownership patch for %s %s: %w", object.kind.Kind, object.Key(), err)
 	}
 	watch := t.watchOf(object.kind)
-	if watch.wouldBeRefused(object) {
+	if watch.refused.Again(object.UID(), object.raw.GetResourceVersion()) {
 		return nil, fmt.Errorf("setting the owner of %s %s: %w", object.kind.Kind, object.Key(), ErrBehind)
 	}
 	watch.writes.Begin(object.UID())

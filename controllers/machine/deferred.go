@@ -10,6 +10,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
@@ -19,14 +20,16 @@ const (
 	statusPause = 2 * time.Second
 	// statusDelay is how long a status that goes on changing waits.
 	statusDelay = 10 * time.Second
+	// statusPatience is how long a status lets other Machines go first.
+	statusPatience = 30 * time.Second
 )
 
 // deferredStatus spares writes while a Machine is provisioned. Its objects change many times within a moment then, and
 // each status but the last would be overwritten by the next, a write for the API server and an event for everybody who
 // watches Machines. So a status is written when nothing has changed it for statusPause, or when it has waited for
 // statusDelay, by the reconcile that is asked for here. That one has a low priority: as long as other Machines have
-// something to do, they come first, however long that takes. Spec is never deferred, so nothing that others wait for comes later; and a Machine that
-// is Running, being deleted, or has run into a problem, says so at once.
+// something to do, they come first, until the status has waited for statusPatience. Spec is never deferred, so nothing that
+// others wait for comes later; and a Machine that is Running, being deleted, or has run into a problem, says so at once.
 //
 // Its zero value is ready to use; it is safe for concurrent use.
 type deferredStatus struct {
@@ -36,6 +39,7 @@ type deferredStatus struct {
 
 // deferral is what is remembered of a status that was not written yet.
 type deferral struct {
+	machine types.NamespacedName
 	// since is when the first status was held back, and changed when it last became another one.
 	since, changed time.Time
 	status         clusterv1.MachineStatus
@@ -70,7 +74,7 @@ func (d *deferredStatus) wait(s *scope) time.Duration {
 		d.byID = map[types.UID]deferral{}
 	}
 	before, ok := d.byID[s.machine.UID]
-	now := deferral{since: before.since, changed: before.changed, status: s.machine.Status}
+	now := deferral{machine: client.ObjectKeyFromObject(s.machine), since: before.since, changed: before.changed, status: s.machine.Status}
 	if !ok {
 		now.since = s.now
 	}
@@ -79,6 +83,19 @@ func (d *deferredStatus) wait(s *scope) time.Duration {
 	}
 	d.byID[s.machine.UID] = now
 	return min(statusPause-s.now.Sub(now.changed), statusDelay-s.now.Sub(now.since))
+}
+
+// overdue returns the Machines whose status has waited for more than statusPatience.
+func (d *deferredStatus) overdue(now time.Time) []types.NamespacedName {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var machines []types.NamespacedName
+	for _, waiting := range d.byID {
+		if now.Sub(waiting.since) > statusPatience {
+			machines = append(machines, waiting.machine)
+		}
+	}
+	return machines
 }
 
 // forget ends the wait of a Machine whose status was written, or that is gone.

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
@@ -42,6 +43,16 @@ var _ = Describe("A status that is held back", func() {
 		}
 		Expect(wait).To(Equal(time.Second))
 		Expect(deferred.wait(after(statusDelay, "still"))).To(BeZero())
+	})
+
+	It("loses its patience with other Machines after a while", func() {
+		s := after(0, "no data")
+		s.machine.Namespace, s.machine.Name = "ns", "m"
+		deferred.wait(s)
+		Expect(deferred.overdue(s.now.Add(statusPatience))).To(BeEmpty())
+		Expect(deferred.overdue(s.now.Add(statusPatience + time.Second))).To(Equal([]types.NamespacedName{{Namespace: "ns", Name: "m"}}))
+		deferred.forget("m")
+		Expect(deferred.overdue(s.now.Add(time.Hour))).To(BeEmpty())
 	})
 
 	DescribeTable("is one of a Machine on its way to Running, and of no other", func(change func(*scope)) {

@@ -127,7 +127,10 @@ func (r *Reconciler) deleteProvided(ctx context.Context, s *scope, kind external
 		r.gone.add(s.machine.UID, kind)
 	}
 	if unreadable := crdMissing(problem); gone && unreadable != nil {
-		s.warning(string(unreadable.Problem), "Delete", fmt.Sprintf("%s is taken to be gone: %s. If it stood for a machine, that may still exist", kind.Kind, unreadable.Message))
+		r.send(s, eventNote{
+			warning: true, reason: string(unreadable.Problem), action: "Delete",
+			note: fmt.Sprintf("%s is taken to be gone: %s. If it stood for a machine, that may still exist", kind.Kind, unreadable.Message),
+		})
 	}
 	return gone, err
 }

@@ -44,7 +44,7 @@ func (r *Reconciler) syncNode(ctx context.Context, s *scope, connection *workloa
 	}
 	_, before := node.Labels[clusterv1.InterruptibleLabel]
 	if _, now := desired.Labels[clusterv1.InterruptibleLabel]; now && !before {
-		s.normal("SuccessfulSetInterruptibleNodeLabel", "SetNodeLabel", node.Name)
+		r.send(s, eventNote{reason: "SuccessfulSetInterruptibleNodeLabel", action: "SetNodeLabel", note: node.Name})
 	}
 	s.node.node = patched
 	return nil

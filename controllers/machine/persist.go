@@ -62,6 +62,7 @@ func (r *Reconciler) persist(ctx context.Context, s *scope, complete bool) error
 		return err
 	}
 	r.deferred.forget(s.machine.UID)
+	r.warnOfCrowd(s)
 	r.sendEvents(s)
 	if s.writeFirst && !isGone(s.stored) {
 		s.wakeAfter(afterWrite)
@@ -80,7 +81,12 @@ func (r *Reconciler) persistPaused(ctx context.Context, s *scope, reason string)
 	}
 	setPaused(s, reason)
 	makeRoom(s)
-	return r.writeStatus(ctx, s)
+	if err := r.writeStatus(ctx, s); err != nil {
+		return err
+	}
+	r.warnOfCrowd(s)
+	r.sendEvents(s)
+	return nil
 }
 
 // writeMachine patches metadata and spec, if they differ from what the API server has. The patch holds only what we
@@ -216,10 +222,16 @@ func shorten(note string) string {
 
 func (r *Reconciler) sendEvents(s *scope) {
 	for _, e := range s.events {
-		eventType := corev1.EventTypeNormal
-		if e.warning {
-			eventType = corev1.EventTypeWarning
-		}
-		r.Recorder.Eventf(s.machine, nil, eventType, e.reason, e.action, "%s", shorten(e.note))
+		r.send(s, e)
 	}
+}
+
+// send sends an event at once. That is for those which speak of something that is done and won't be found again, whatever
+// becomes of the status.
+func (r *Reconciler) send(s *scope, e eventNote) {
+	eventType := corev1.EventTypeNormal
+	if e.warning {
+		eventType = corev1.EventTypeWarning
+	}
+	r.Recorder.Eventf(s.machine, nil, eventType, e.reason, e.action, "%s", shorten(e.note))
 }

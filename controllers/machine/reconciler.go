@@ -64,6 +64,7 @@ type Reconciler struct {
 	deferred deferredStatus
 	gone     goneObjects
 	passes   nodePasses
+	crowded  crowdedOut
 	// queue is set when the controller starts, which is before the first reconcile.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }

@@ -63,23 +63,35 @@ var _ = Describe("A Machine on which other controllers set many conditions", fun
 		Expect(typesOf(s.machine.Status.Conditions)).To(ContainElement("Ready"))
 	})
 
-	It("says so once", func() {
-		s := having(others(24))
+	// said are the events of one reconcile of a Machine with these facts.
+	said := func(r *Reconciler, facts ...fact) []eventNote {
+		s := having(facts...)
 		computeStatus(s, grace)
-		Expect(s.events).To(HaveExactElements(eventNote{
+		r.warnOfCrowd(s)
+		return s.events
+	}
+	noRoomFor := func(types string) []eventNote {
+		return []eventNote{{
 			warning: true, reason: "TooManyConditions", action: "Report",
-			note: "Other controllers have set so many conditions that there is no room for Paused: a Machine can have 32",
-		}))
-		s.stored, s.events = s.machine.DeepCopy(), nil
-		computeStatus(s, grace)
-		Expect(s.events).To(BeEmpty())
+			note: "Other controllers have set so many conditions that there is no room for " + types + ": a Machine can have 32",
+		}}
+	}
+
+	It("says so once, and again when it is another condition", func() {
+		r := &Reconciler{}
+		Expect(said(r, others(24))).To(Equal(noRoomFor("Paused")))
+		Expect(said(r, others(24))).To(BeEmpty())
+		Expect(said(r, others(25))).To(Equal(noRoomFor("Paused, Updating")))
+		Expect(said(r, others(20))).To(BeEmpty())
+		Expect(said(r, others(24))).To(Equal(noRoomFor("Paused")), "there was room in between")
 	})
 
-	It("takes off what it had when others set more, and says so", func() {
-		s := having(func(s *scope) { s.machine.Status.SetTypedPhase(clusterv1.MachinePhaseRunning) }, others(23), stored(about("Paused", no, "NotPaused", "")))
-		s.machine.Status.Conditions = append(s.machine.Status.Conditions, about("example.org/last", yes, "Theirs", ""))
-		computeStatus(s, grace)
-		Expect(status.Get(s.machine, "Paused")).To(BeNil())
-		Expect(s.events).To(HaveLen(1))
-	})
+	running := func(s *scope) { s.machine.Status.SetTypedPhase(clusterv1.MachinePhaseRunning) }
+	DescribeTable("says so whatever it had before", func(facts ...fact) {
+		Expect(said(&Reconciler{}, facts...)).To(HaveLen(1))
+	},
+		Entry("nothing, as somebody has replaced the whole list", running, others(32)),
+		Entry("a condition that is taken off", running, others(24), stored(about("Paused", no, "NotPaused", ""))),
+		Entry("a full list, to which UpToDate is added", running, others(23), rolledOut("v1")),
+	)
 })

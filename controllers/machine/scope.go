@@ -51,6 +51,9 @@ type scope struct {
 	// deleting is the stage of the deletion. Set by the deletion phase.
 	deleting stage
 
+	// leftOut are the conditions of ours for which there is no room. Set by makeRoom.
+	leftOut []string
+
 	// events are sent after the status that they speak of has been written. Phases add to them.
 	events []eventNote
 	// requeueAfter is the shortest time that a phase has asked for; zero means that no one did.

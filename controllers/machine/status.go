@@ -52,18 +52,13 @@ var dispensable = []string{
 	clusterv1.MachineAvailableCondition, clusterv1.MachineReadyCondition,
 }
 
-// makeRoom leaves conditions of ours out if, with those of others, there are more than a Machine can have; and says so, but
-// not again and again.
+// makeRoom leaves conditions of ours out if, with those of others, there are more than a Machine can have.
 func makeRoom(s *scope) {
 	types := dispensable
 	if s.rollout != nil {
 		types = append([]string{clusterv1.MachineUpToDateCondition}, dispensable...)
 	}
-	taken := status.MakeRoom(s.machine, types...)
-	isNew := func(conditionType string) bool { return status.Get(s.stored, conditionType) != nil }
-	if len(taken) > 0 && (s.stored.Status.Phase == "" || slices.ContainsFunc(taken, isNew)) {
-		s.warning("TooManyConditions", "Report", fmt.Sprintf("Other controllers have set so many conditions that there is no room for %s: a Machine can have 32", strings.Join(taken, ", ")))
-	}
+	s.leftOut = status.MakeRoom(s.machine, types...)
 }
 
 // pausedBecause returns why the Machine is paused, "" if it isn't.

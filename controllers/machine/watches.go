@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -47,8 +48,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
 			return referrers.OfCluster(ctx, client.ObjectKeyFromObject(cluster))
 		}), builder.WithPredicates(r.clusterChanges(ctx))).
-		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		WatchesRawSource(source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.queue = queue
+			go wait.UntilWithContext(ctx, r.hurryStatuses, statusDelay)
 			return nil
 		})).
 		WatchesRawSource(r.External.Source()).
@@ -56,6 +58,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		WatchesRawSource(r.Revisions.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, ReconciliationTimeout: reconcileTimeout}).
 		Complete(r)
+}
+
+// hurryStatuses ends the patience of statuses that have waited for other Machines for too long.
+func (r *Reconciler) hurryStatuses(context.Context) {
+	for _, machine := range r.deferred.overdue(r.Clock.Now()) {
+		r.queue.Add(reconcile.Request{NamespacedName: machine}) // with the priority of all others, which an entry of the queue takes over
+	}
 }
 
 // machineChanges lets everything pass but the events of our own writes, as they were computed from all that was known,
@@ -129,6 +138,7 @@ func (r *Reconciler) forgetMemories(machine types.UID) {
 	r.deferred.forget(machine)
 	r.gone.forget(machine)
 	r.passes.forget(machine)
+	r.crowded.forget(machine)
 }
 
 // release ends the informers of the kinds that the Machine references, unless others reference them.

@@ -74,7 +74,7 @@ type Referrers interface {
 	OfNode(ctx context.Context, cluster types.NamespacedName, node *corev1.Node) []reconcile.Request
 }
 
-// Options configure Clusters; all but Wanted and Timing are required.
+// Options configure Clusters; all but Self, Wanted and Timing are required.
 type Options struct {
 	// Secrets reads the kubeconfig Secrets. It must read from the API server: a client that reads from a cache, or waits
 	// for one, would list and keep all Secrets.
@@ -91,6 +91,8 @@ type Options struct {
 	Burst int
 	// UserAgent is sent to the workload clusters.
 	UserAgent string
+	// Self is the Pod that the manager runs in.
+	Self Self
 	// Wanted reports whether a Machine needs the connection to the Cluster. Connections that are wanted are made before
 	// anybody asks for them; so a manager that waits to become the leader has them. Nil means that none is.
 	Wanted func(ctx context.Context, cluster *clusterv1.Cluster) bool

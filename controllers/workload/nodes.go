@@ -87,7 +87,7 @@ const writeTimeout = 10 * time.Second
 // taint that somebody else has added meanwhile makes it fail instead of being lost. The error then wraps ErrBehind, as it
 // does when the Node is gone; the Machines of the Node are enqueued when the cache has heard of it.
 func (c *Connection) PatchNode(ctx context.Context, node, target *corev1.Node) (*corev1.Node, error) {
-	if c.writes.wouldBeRefused(node) {
+	if c.writes.refused.Again(node.UID, node.ResourceVersion) {
 		return nil, fmt.Errorf("patching Node %s: %w", node.Name, ErrBehind)
 	}
 	data, err := nodePatch(node, target)
@@ -106,9 +106,9 @@ func (c *Connection) PatchNode(ctx context.Context, node, target *corev1.Node) (
 	err = c.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data))
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		c.writes.refuse(node)
+		c.writes.refused.Add(node.UID, node.ResourceVersion)
 		if cached := c.cached(ctx, node); cached == nil || ownwrites.Older(node.ResourceVersion, cached.ResourceVersion) {
-			c.writes.heard(node.UID) // the event that was to be awaited has been here already
+			c.writes.refused.Forget(node.UID) // the event that was to be awaited has been here already
 			c.wake(ctx, node)
 		}
 		return nil, fmt.Errorf("patching Node %s: %w: %w", node.Name, ErrBehind, err)

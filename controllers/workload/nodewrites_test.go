@@ -5,7 +5,6 @@ package workload
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -210,16 +209,6 @@ var _ = Describe("A patch of a Node", func() {
 		Expect(l.stored().Spec.Taints).To(HaveLen(3))
 	})
 
-	It("that was refused is tried again after a while", func(ctx SpecContext) {
-		l := newLab()
-		l.writes.refuse(l.read(ctx))
-		last := l.writes.refused[l.read(ctx).UID]
-		last.at = last.at.Add(-refusedFor - time.Second)
-		l.writes.refused[l.read(ctx).UID] = last
-		_, err := l.patch(ctx, addTaint("ours"))
-		Expect(err).NotTo(HaveOccurred())
-	})
-
 	It("that is refused while the event comes in wakes the Machine, as nothing else would", func(ctx SpecContext) {
 		l := newLab()
 		node := l.read(ctx)
@@ -230,7 +219,7 @@ var _ = Describe("A patch of a Node", func() {
 		_, err := l.connection().PatchNode(ctx, node, target)
 		Expect(err).To(MatchError(ErrBehind))
 		Expect(l.woken).To(Equal(1))
-		Expect(l.writes.refused).To(BeEmpty())
+		Expect(l.writes.refused.Len()).To(BeZero())
 	})
 
 	It("that is refused after another was accepted doesn't make forget that one", func(ctx SpecContext) {
@@ -243,7 +232,7 @@ var _ = Describe("A patch of a Node", func() {
 		Expect(l.read(ctx)).To(Equal(patched))
 		_, awaited := l.deliver()
 		Expect(awaited).To(BeTrue())
-		Expect(l.writes.refused).To(BeEmpty())
+		Expect(l.writes.refused.Len()).To(BeZero())
 		Expect(l.writes.accepted.Len()).To(BeZero())
 	})
 

@@ -65,6 +65,9 @@ func (c *connection) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config, err = c.clusters.options.Self.preferred(ctx, config, c.clusters.options.Timing.timeout()); err != nil {
+		return nil, err
+	}
 	refused, gate := make(refusals, 1), newGate()
 	config.Wrap(gate.wrap)
 	dialer := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext)

@@ -240,6 +240,8 @@ All %d Machines are Running. Look around from another terminal:
   kubectl describe machine %s
   kubectl delete machine %s --wait=false && kubectl get machines --watch
 
+Without kubectl, go -C hack/controlplane run ./ensure -components=kubectl builds it and prints its folder.
+
 Press Ctrl-C to end all of it and remove its files.
 `, d.options.machines, d.environment.KubeconfigPath, namespace, example, example))
 }

@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -139,6 +141,10 @@ func (c *clusters) prepare(ctx context.Context, cluster *clusterv1.Cluster) erro
 	}
 	if c.remember(cluster, func(*clusterMemory) {}).hasKubeconfig {
 		return nil
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}
+	if err := workloadCluster.Create(namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
 	}
 	if err := c.applyKubeconfig(ctx, cluster); err != nil {
 		return err

@@ -59,9 +59,6 @@ type Result struct {
 	RetryAfter time.Duration
 }
 
-// Done reports whether nothing is left.
-func (r Result) Done() bool { return r.Message == "" }
-
 // Drain cordons the Node and evicts the Pods whose turn it is. A Node that does not exist is drained. The error says
 // which Node, and what could not be read, decided or written; no Pod has been evicted then, so it has to be tried again.
 // That a Pod could not be evicted is not an error but part of the Result.

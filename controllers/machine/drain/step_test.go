@@ -50,7 +50,6 @@ var _ = DescribeTableSubtree("The step of", func(due func(*clusterv1.Machine, ti
 
 	It("needs no retry when it is done", func() {
 		Expect(stepOf(m).result("", now)).To(Equal(Result{}))
-		Expect(Result{}.Done()).To(BeTrue())
 	})
 },
 	Entry("draining", DrainDue, drainStep, clusterv1.ExcludeNodeDrainingAnnotation,

@@ -180,7 +180,7 @@ type leftVolumes struct {
 
 // message is empty if nothing is left.
 func (l *leftVolumes) message(started time.Time) string {
-	lines := []string{VolumesHeading(started)}
+	lines := []string{volumesHeading(started)}
 	for _, list := range []struct {
 		title string
 		names []string
@@ -200,7 +200,7 @@ func (l *leftVolumes) message(started time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// VolumesHeading is the first line of the message about attached volumes, and all of it until something else is known.
-func VolumesHeading(started time.Time) string {
+// volumesHeading is the first line of the message about attached volumes, and all of it until something else is known.
+func volumesHeading(started time.Time) string {
 	return fmt.Sprintf("Waiting for Node volumes to be detached (started at %s)", started.UTC().Format(time.RFC3339))
 }

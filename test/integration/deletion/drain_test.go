@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/status"
 	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/simulator"
 	"github.com/machinist-dev/machinist/test/simulator/workload"
@@ -188,6 +189,38 @@ var _ = It("A workload cluster that does not answer holds a deletion up to its t
 	Eventually(w.events).WithContext(ctx).WithArguments("m").Should(And(HaveKey("FailedDrainNode"), HaveKey("FailedWaitForVolumeDetach"), HaveKey("FailedDeleteNode")))
 	w.workload.BringUp()
 	Expect(w.workload.Count(&corev1.Node{})).To(Equal(2), "nobody could delete it")
+})
+
+var _ = It("A Node that can't be deleted is tried again until the time for that is over, and for ever without one", func(ctx SpecContext) {
+	w := newWorld(ctx)
+	w.run(ctx, "patient", limited(clusterv1.MachineDeletionSpec{NodeDeletionTimeoutSeconds: new(int32(0))}))
+	w.run(ctx, "hasty", limited(clusterv1.MachineDeletionSpec{NodeDeletionTimeoutSeconds: new(int32(3))}))
+	w.workload.Forbid(func(r workload.Request) bool { return r.Verb == "delete" && r.Resource == "nodes" })
+	w.delete(ctx, "patient")
+	w.eventuallyWaits(ctx, "patient", "DeletingNode", HavePrefix("Error deleting Node patient: "))
+	w.delete(ctx, "hasty")
+	w.eventuallyGone(ctx, suite.EventuallyTimeout, "hasty")
+	w.eventuallyWaits(ctx, "patient", "DeletingNode", HavePrefix("Error deleting Node patient: "))
+	w.workload.Forbid(nil)
+	w.eventuallyGone(ctx, suite.EventuallyTimeout, "patient")
+	Expect(w.workload.Count(&corev1.Node{})).To(Equal(2), "the keeper's, and the one that was given up")
+})
+
+var _ = It("A Node that was never recorded is drained and deleted if it has the provider ID", func(ctx SpecContext) {
+	w := newWorld(ctx)
+	w.run(ctx, "m")
+	w.pod("m", "web")
+	w.annotate(ctx, "m", clusterv1.PausedAnnotation, "")
+	w.eventually(ctx, "m", func(g Gomega, m *clusterv1.Machine) {
+		g.Expect(status.IsTrue(m.Status.Conditions, clusterv1.PausedCondition)).To(BeTrue())
+	})
+	Expect(k8s.Status().Patch(ctx, w.machine("m"), merge(map[string]any{"status": map[string]any{"nodeRef": nil}}))).To(Succeed())
+	w.delete(ctx, "m")
+	w.annotate(ctx, "m", clusterv1.PausedAnnotation, nil)
+	// The Pod is evicted by one look and known to be gone by the next.
+	w.eventuallyGone(ctx, 2*nextLook, "m")
+	Expect(w.workload.Count(&corev1.Pod{})).To(BeZero())
+	Expect(w.workload.Count(&corev1.Node{})).To(Equal(1), "only the keeper's")
 })
 
 var _ = It("The finalizer goes when the InfraMachine and then the BootstrapConfig are really gone", func(ctx SpecContext) {

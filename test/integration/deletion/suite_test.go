@@ -46,11 +46,7 @@ const nextLook = drain.RetryInterval + suite.EventuallyTimeout
 var _ = BeforeSuite(func(ctx SpecContext) {
 	env = suite.Start(ctx, environment.Options{CRDPaths: []string{"../../../config/crd/bases"}})
 	k8s = manager.User(env, "deletion-test")
-	suite.InstallCRDs(env, simulator.InfraMachineCRD(simulator.CRDOptions{}), simulator.BootstrapConfigCRD(simulator.CRDOptions{}))
-	var err error
-	sim, err = simulator.Start(ctx, env.Config, simulator.Options{ControlPlaneInitialized: true, PayloadSize: -1, Quiet: true})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(sim.Stop)
+	sim = manager.Providers(ctx, env)
 	startManager(narrow, 1)
 	startManager(wide, 100)
 })

@@ -32,11 +32,7 @@ var (
 var _ = BeforeSuite(func(ctx SpecContext) {
 	env = suite.Start(ctx, environment.Options{CRDPaths: []string{"../../../config/crd/bases"}, CountRequests: true})
 	k8s = manager.User(env, "nodes-test")
-	suite.InstallCRDs(env, simulator.InfraMachineCRD(simulator.CRDOptions{}), simulator.BootstrapConfigCRD(simulator.CRDOptions{}))
-	var err error
-	sim, err = simulator.Start(ctx, env.Config, simulator.Options{ControlPlaneInitialized: true, PayloadSize: -1, Quiet: true})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(sim.Stop)
+	sim = manager.Providers(ctx, env)
 	manager.Run(env.Config, manager.Options("--feature-gates=MachineTaintPropagation=true",
 		"--additional-sync-machine-labels=^example.org/,^example.net/", "--additional-sync-machine-annotations=^example.org/"))
 })

@@ -31,9 +31,5 @@ var (
 var _ = BeforeSuite(func(ctx SpecContext) {
 	env = suite.Start(ctx, environment.Options{CRDPaths: []string{"../../../config/crd/bases"}})
 	k8s = manager.User(env, "workload-test")
-	suite.InstallCRDs(env, simulator.InfraMachineCRD(simulator.CRDOptions{}), simulator.BootstrapConfigCRD(simulator.CRDOptions{}))
-	var err error
-	providers, err = simulator.Start(ctx, env.Config, simulator.Options{ControlPlaneInitialized: true, PayloadSize: -1, Quiet: true})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(providers.Stop)
+	providers = manager.Providers(ctx, env)
 })
