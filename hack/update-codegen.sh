@@ -2,9 +2,9 @@
 # Copyright The Machinist Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes everything that is made from the Go types in apis/ and from the markers in webhooks/, in the order in which one
-# step needs the other. What is there is deleted first, so that a file whose source is gone does not survive. The output
-# depends on nothing but the sources, go.mod and hack/tools/go.mod.
+# Writes everything that is made from the Go types in apis/, in the order in which one step needs the other. What is
+# there is deleted first, so that a file whose source is gone does not survive. The output depends on nothing but the
+# sources, go.mod and hack/tools/go.mod.
 
 set -o errexit -o nounset -o pipefail
 
@@ -25,9 +25,6 @@ tool controller-gen object:headerFile="${header}" paths=./apis/cluster/...
 
 rm -rf config/crd/bases
 tool controller-gen crd paths=./apis/cluster/... output:crd:artifacts:config=config/crd/bases
-
-rm -f config/webhook/manifests.yaml
-tool controller-gen webhook paths=./webhooks/... output:webhook:artifacts:config=config/webhook
 
 echo "generate: applyschema" >&2
 schema=$(mktemp)

@@ -231,9 +231,10 @@ var _ = Describe("A Machine", func() {
 	})
 })
 
-var _ = Describe("Without the feature MachineTaintPropagation", func() {
-	gateOff := &machine.Validator{}
+// gateOff judges while the feature of the taints is off.
+var gateOff = &machine.Validator{}
 
+var _ = Describe("Without the feature MachineTaintPropagation", func() {
 	It("V6: a Machine gets no taint", func(ctx SpecContext) {
 		_, err := gateOff.ValidateCreate(ctx, valid.With(taints("a")).Build())
 		Expect(causes(err)).To(ConsistOf(noFeature))
@@ -264,21 +265,23 @@ var _ = Describe("Without the feature MachineTaintPropagation", func() {
 	})
 })
 
-var _ = Describe("A readiness gate that contradicts what Ready takes into account anyway", func() {
-	contrary := map[string]clusterv1.ConditionPolarity{
-		"Deleting": "", "Updating": "Positive", "BootstrapConfigReady": "Negative", "InfrastructureReady": "Negative",
-		"NodeHealthy": "Negative", "HealthCheckSucceeded": "Negative",
-	}
-	with := func(conditionType string) change {
-		return func(m *clusterv1.Machine) {
-			gates(conditionType)(m)
-			m.Spec.ReadinessGates[0].Polarity = contrary[conditionType]
-		}
-	}
+// contrary are the polarities that the conditions which count anyway do not have.
+var contrary = map[string]clusterv1.ConditionPolarity{
+	"Deleting": "", "Updating": "Positive", "BootstrapConfigReady": "Negative", "InfrastructureReady": "Negative",
+	"NodeHealthy": "Negative", "HealthCheckSucceeded": "Negative",
+}
 
+func contradicts(conditionType string) change {
+	return func(m *clusterv1.Machine) {
+		gates(conditionType)(m)
+		m.Spec.ReadinessGates[0].Polarity = contrary[conditionType]
+	}
+}
+
+var _ = Describe("A readiness gate that contradicts what Ready takes into account anyway", func() {
 	It("R18a: is warned about when it is new", func(ctx SpecContext) {
 		for conditionType := range contrary {
-			m := valid.With(with(conditionType))
+			m := valid.With(contradicts(conditionType))
 			warnings, err := strict.ValidateCreate(ctx, m.Build())
 			Expect(err).NotTo(HaveOccurred())
 			Expect(warnings).To(HaveExactElements(HavePrefix("spec.readinessGates[0].polarity: " + conditionType + " is ")))
@@ -300,16 +303,21 @@ var _ = Describe("A readiness gate that contradicts what Ready takes into accoun
 	})
 
 	It("R18a: is warned about also if the Machine is refused for something else", func(ctx SpecContext) {
-		warnings, err := strict.ValidateCreate(ctx, valid.With(all(with("Deleting"), noBootstrap)).Build())
+		warnings, err := strict.ValidateCreate(ctx, valid.With(all(contradicts("Deleting"), noBootstrap)).Build())
 		Expect(causes(err)).To(ConsistOf(noData))
 		Expect(warnings).To(HaveLen(1))
 	})
 })
 
-var _ = Describe("The rules that Cluster API does not have", func() {
-	breaks := all(infraKind("cluster.x-k8s.io", "AnyTemplate"), gates("Ready"))
-	template, group, gate := fmt.Sprintf(templateKind, "infrastructureRef", "AnyTemplate"), fmt.Sprintf(coreGroup, "infrastructureRef"), fmt.Sprintf(impossible, 0, "Ready")
+// What breaks the rules that Cluster API does not have, and what is said about each.
+var (
+	breaks   = all(infraKind("cluster.x-k8s.io", "AnyTemplate"), gates("Ready"))
+	template = fmt.Sprintf(templateKind, "infrastructureRef", "AnyTemplate")
+	group    = fmt.Sprintf(coreGroup, "infrastructureRef")
+	gate     = fmt.Sprintf(impossible, 0, "Ready")
+)
 
+var _ = Describe("The rules that Cluster API does not have", func() {
 	DescribeTable("are skipped by annotation:",
 		func(ctx SpecContext, annotation string, left ...string) {
 			m := valid.With(all(breaks, skip(annotation))).Build()
