@@ -35,13 +35,15 @@ help: ## Show this list.
 ##@ Code
 
 .PHONY: generate
-generate: ## Make all generated files again: deep copies, CRDs, clients, the facade and its documentation.
+generate: ## Make all generated files again: deep copies, CRDs, clients, the facade and its documentation, webhooks.
 	hack/update-codegen.sh
 	hack/update-facade.sh
+	hack/update-webhooks.sh
 
 .PHONY: manifests
-manifests: ## Make the CRDs in config/crd, and the code that comes from the same types.
+manifests: ## Make the CRDs in config/crd and the code that comes from the same types, and the webhooks in config/webhook.
 	hack/update-codegen.sh
+	hack/update-webhooks.sh
 
 .PHONY: fmt
 fmt: ## Format the Go code.

@@ -42,7 +42,9 @@ breaks controller-parts controllers/status/a.go ${ours}/controllers/external
 breaks workload controllers/workload/a.go ${ours}/controllers/external
 breaks machine-controller controllers/machine/a.go ${ours}/generated/clientset/versioned
 breaks machine-controller controllers/machine/drain/a.go ${ours}/webhooks/machine
-breaks webhooks webhooks/machine/a.go ${ours}/controllers/machine
+breaks webhooks webhooks/references/a.go ${ours}/controllers/machine
+breaks pure-webhooks webhooks/machine/b.go sigs.k8s.io/controller-runtime/pkg/client
+breaks pure-webhooks webhooks/machinedrainrule/a.go ${ours}/controllers/external
 breaks main main.go ${ours}/hack/facadegen
 breaks tests-only controllers/a.go ${ours}/test/environment
 breaks tests-only controllers/external/b.go ${ours}/generated/facadetest

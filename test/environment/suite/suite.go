@@ -85,3 +85,14 @@ func Namespace(ctx context.Context, env *environment.Environment) string {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return namespace
 }
+
+// Webhooks reads webhook configurations from files or folders, and chooses where on the loopback interface the suite's
+// webhook server is to listen: host, port and the folder of its certificate are in what is returned. Call Install on that
+// once the server is up, with env.Config; whatever must get past the webhooks is created before.
+func Webhooks(paths ...string) *envtest.WebhookInstallOptions {
+	ginkgo.GinkgoHelper()
+	hooks := &envtest.WebhookInstallOptions{Paths: paths}
+	gomega.Expect(hooks.PrepWithoutInstalling()).To(gomega.Succeed())
+	ginkgo.DeferCleanup(hooks.Cleanup)
+	return hooks
+}

@@ -1,0 +1,27 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+)
+
+// Options say what an installation allows.
+type Options struct {
+	// MachineTaintPropagation is whether the feature of that name is on. Without it no Machine gets taints.
+	MachineTaintPropagation bool
+
+	// WithoutReferenceRules turns off R3, R12, R18 and R18a for all Machines.
+	WithoutReferenceRules bool
+}
+
+// SetupWithManager registers defaulter and validator with the webhook server of the manager.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	return ctrl.NewWebhookManagedBy(mgr, &clusterv1.Machine{}).
+		WithDefaulter(Defaulter{}).
+		WithValidator(&Validator{Options: o}).
+		Complete()
+}
