@@ -206,6 +206,13 @@ func newFiller(seed int64, more ...any) *randfill.Filler {
 					c.Fill(*value)
 				}
 			},
+			// So does a nil *Time, of which v1beta1 has some.
+			func(value **metav1.Time, c randfill.Continue) {
+				if c.Bool() {
+					*value = &metav1.Time{}
+					c.Fill(*value)
+				}
+			},
 			// The value of a variable is any JSON.
 			func(variable *capiv1.ClusterVariable, c randfill.Continue) {
 				variable.Name = c.String(0)
