@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,7 +58,9 @@ func (p place) install(ctx context.Context, name string, contracts ...contract.V
 
 func (p place) uninstall(ctx context.Context, name string) {
 	GinkgoHelper()
-	Expect(newUser.Delete(ctx, simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: p.kind(name)}))).To(Succeed())
+	crd := simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: p.kind(name)})
+	Expect(newUser.Delete(ctx, crd)).To(Succeed())
+	Eventually(func() bool { return apierrors.IsNotFound(newUser.Get(ctx, client.ObjectKeyFromObject(crd), crd)) }).WithContext(ctx).Should(BeTrue())
 }
 
 func (p place) key(name string) client.ObjectKey {

@@ -111,9 +111,11 @@ var _ = Describe("A client of v1beta1", func() {
 		}
 		By("applying in turn")
 		Expect(apply(map[string]any{"version": "v1.37.2", "nodeDrainTimeout": "1m0s"})).To(Succeed())
-		ours := clusterv1ac.Machine("m", p.namespace).WithLabels(map[string]string{"by": "new"}).
-			WithSpec(clusterv1ac.MachineSpec().WithMinReadySeconds(30))
-		Expect(newUser.Apply(ctx, ours, newOwner)).To(Succeed())
+		ours := func() *clusterv1ac.MachineApplyConfiguration { // anew each time, as the answer is read into it
+			return clusterv1ac.Machine("m", p.namespace).WithLabels(map[string]string{"by": "new"}).
+				WithSpec(clusterv1ac.MachineSpec().WithMinReadySeconds(30))
+		}
+		Expect(newUser.Apply(ctx, ours(), newOwner)).To(Succeed())
 		Expect(newUser.Status().Apply(ctx, clusterv1ac.Machine("m", p.namespace).WithStatus(clusterv1ac.MachineStatus().
 			WithConditions(metav1ac.Condition().WithType("Ready").WithStatus(metav1.ConditionTrue).WithReason("Ready").
 				WithMessage("").WithLastTransitionTime(metav1.Now()))), newOwner)).To(Succeed())
@@ -133,7 +135,7 @@ var _ = Describe("A client of v1beta1", func() {
 
 		By("applying the same again, which changes nothing")
 		Expect(apply(map[string]any{"version": "v1.37.3"})).To(Succeed())
-		Expect(newUser.Apply(ctx, ours, newOwner)).To(Succeed())
+		Expect(newUser.Apply(ctx, ours(), newOwner)).To(Succeed())
 		Expect(p.readNew(ctx, "m").ResourceVersion).To(Equal(found.ResourceVersion))
 
 		By("applying what the other has")
