@@ -60,35 +60,35 @@ func (definitions) List(context.Context, client.ObjectList, ...client.ListOption
 	return errors.New("nobody has to list definitions to convert an object")
 }
 
-func handler(t testing.TB, crds definitions) http.Handler {
-	t.Helper()
+func handler(tb testing.TB, crds definitions) http.Handler {
+	tb.Helper()
 	h, err := conversion.NewHandler(crds)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return h
 }
 
-func post(t testing.TB, h http.Handler, body []byte) (int, *apiextensionsv1.ConversionReview) {
-	t.Helper()
+func post(tb testing.TB, h http.Handler, body []byte) (int, *apiextensionsv1.ConversionReview) {
+	tb.Helper()
 	recorder := httptest.NewRecorder()
-	h.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, conversion.Path, bytes.NewReader(body)))
+	h.ServeHTTP(recorder, httptest.NewRequestWithContext(tb.Context(), http.MethodPost, conversion.Path, bytes.NewReader(body)))
 	review := &apiextensionsv1.ConversionReview{}
 	if recorder.Code != http.StatusOK {
 		return recorder.Code, review
 	}
 	if err := json.Unmarshal(recorder.Body.Bytes(), review); err != nil {
-		t.Fatalf("the answer is no review: %v\n%s", err, recorder.Body)
+		tb.Fatalf("the answer is no review: %v\n%s", err, recorder.Body)
 	}
 	return recorder.Code, review
 }
 
 // convert returns the converted objects, or why there are none.
-func convert(t testing.TB, h http.Handler, version string, objects ...string) ([]map[string]any, error) {
-	t.Helper()
-	code, review := post(t, h, request(t, version, objects...))
+func convert(tb testing.TB, h http.Handler, version string, objects ...string) ([]map[string]any, error) {
+	tb.Helper()
+	code, review := post(tb, h, request(tb, version, objects...))
 	if code != http.StatusOK || review.Response == nil || review.Response.UID != "review" || review.Request != nil {
-		t.Fatalf("code %d, review %v; want one with a response", code, review)
+		tb.Fatalf("code %d, review %v; want one with a response", code, review)
 	}
 	if review.Response.Result.Status != metav1.StatusSuccess {
 		return nil, errors.New(review.Response.Result.Message)
@@ -96,14 +96,14 @@ func convert(t testing.TB, h http.Handler, version string, objects ...string) ([
 	converted := make([]map[string]any, len(review.Response.ConvertedObjects))
 	for i, object := range review.Response.ConvertedObjects {
 		if err := json.Unmarshal(object.Raw, &converted[i]); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return converted, nil
 }
 
-func request(t testing.TB, version string, objects ...string) []byte {
-	t.Helper()
+func request(tb testing.TB, version string, objects ...string) []byte {
+	tb.Helper()
 	review := apiextensionsv1.ConversionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "ConversionReview"},
 		Request:  &apiextensionsv1.ConversionRequest{UID: "review", DesiredAPIVersion: version},
@@ -113,7 +113,7 @@ func request(t testing.TB, version string, objects ...string) []byte {
 	}
 	body, err := json.Marshal(review)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return body
 }
@@ -299,11 +299,11 @@ func benchmark(b *testing.B, h http.Handler, body []byte) {
 }
 
 // runningMachine has what a Machine has that runs: some 6 KB, half of it managed fields.
-func runningMachine(t testing.TB, name string) string {
-	t.Helper()
+func runningMachine(tb testing.TB, name string) string {
+	tb.Helper()
 	object := map[string]any{}
 	if err := json.Unmarshal([]byte(machine(name, "SimMachine")), &object); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var conditions, deprecated []any
 	for _, condition := range []string{
@@ -324,7 +324,7 @@ func runningMachine(t testing.TB, name string) string {
 	}
 	encoded, err := json.Marshal(object)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(encoded)
 }

@@ -149,7 +149,7 @@ var _ = It("Hundreds of Machines are listed, and converted in one review", func(
 	Expect(err).NotTo(HaveOccurred())
 	response, err := apiServer.Do(request)
 	Expect(err).NotTo(HaveOccurred())
-	defer response.Body.Close()
+	defer func() { Expect(response.Body.Close()).To(Succeed()) }()
 	answer := apiextensionsv1.ConversionReview{}
 	Expect(json.NewDecoder(response.Body).Decode(&answer)).To(Succeed())
 	Expect(answer.Response.Result.Status).To(Equal(metav1.StatusSuccess))

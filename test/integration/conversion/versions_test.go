@@ -4,6 +4,7 @@
 package conversion
 
 import (
+	"maps"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -100,9 +101,7 @@ var _ = Describe("A client of v1beta1", func() {
 					"apiVersion": p.group + "/" + simulator.NewAPIVersion, "kind": "SimMachine", "name": "m", "namespace": p.namespace,
 				},
 			}
-			for name, value := range spec {
-				merged[name] = value
-			}
+			maps.Copy(merged, spec)
 			object := &unstructured.Unstructured{Object: map[string]any{"spec": merged}}
 			object.SetGroupVersionKind(clusterv1beta1.GroupVersion.WithKind("Machine"))
 			object.SetNamespace(p.namespace)
