@@ -34,12 +34,12 @@ func theirCRD(t *testing.T, kind string) map[string]any {
 	return readCRD(t, filepath.Join(clusterAPIFolder(t), "core", "config", "crd", "bases", crdFiles[kind]))
 }
 
-// theirSchema is Cluster API's schema of a kind in version v1beta2.
-func theirSchema(t *testing.T, kind string) map[string]any {
+// theirSchema is Cluster API's schema of a kind in a version.
+func theirSchema(t *testing.T, version, kind string) map[string]any {
 	t.Helper()
 	spec := theirCRD(t, kind)["spec"].(map[string]any)
-	version := byName(spec["versions"].([]any))["v1beta2"].(map[string]any)
-	return version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
+	definition := byName(spec["versions"].([]any))[version].(map[string]any)
+	return definition["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
 }
 
 func readCRD(t *testing.T, file string) map[string]any {

@@ -10,15 +10,16 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
 )
 
 const (
-	ourPackage   = "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
-	theirPackage = "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	theirErrors  = "sigs.k8s.io/cluster-api/api/deprecated/errors"
+	ourPackages   = "github.com/machinist-dev/machinist/apis/cluster/"
+	theirPackages = "sigs.k8s.io/cluster-api/api/core/"
+	theirErrors   = "sigs.k8s.io/cluster-api/api/deprecated/errors"
 )
 
 // oursAlone are the exported names that Cluster API's package does not have.
@@ -56,7 +57,7 @@ var theirsAlone = apiExceptions{
 	{`Topology|^ControlPlaneVariables$|^BeforeClusterUpgradeHookAnnotationPrefix$`, "we carry the topology through without looking at it"},
 	{`^ManagedByAnnotation$`, "for InfraClusters only"},
 	{`^CRDMigrationObservedGenerationAnnotation$`, "an internal of Cluster API's CRD migrator"},
-	{`^Convert(_|From|To)`, "conversion of v1beta1 comes later"},
+	{`^Convert(_|From|To)`, "conversion is in our package v1beta1, in another form"},
 	{`^GroupVersion(Infrastructure|Bootstrap|ControlPlane)$`, "we read the groups and versions of providers from their CustomResourceDefinitions"},
 }
 
@@ -65,10 +66,56 @@ var changed = apiExceptions{
 	{`^ClusterSpec\.Topology$|^Cluster\.GetClassKey$`, "we carry the topology through without looking at it"},
 }
 
+// oursAloneV1Beta1 are the exported names of our v1beta1 that Cluster API's does not have.
+var oursAloneV1Beta1 = apiExceptions{
+	{`^(Machine|Cluster)(To|From)Hub$|^Versions$|^UnknownVersion$|^ConversionDataAnnotation$`, "our conversion"},
+}
+
+// theirsAloneV1Beta1 are the exported names of Cluster API's v1beta1 that neither our v1beta1 nor our v1beta2 has.
+var theirsAloneV1Beta1 = apiExceptions{
+	{`^(Convert_|RegisterConversions$)`, "conversion is in our package, in another form"},
+	{`MachineSet|MachineDeployment|MachinePool|MachineHealthCheck`, "kinds that are not ours"},
+	{
+		`^(MachineTemplateSpec|ObjectMeta|MachineRollingUpdateDeployment|RemediationStrategy|ZeroDuration|DefaultNodeStartupTimeout)$`,
+		"parts of kinds that are not ours",
+	},
+	{
+		`Class|Topology|Variable|NamingStrategy$|^LocalObjectTemplate$|^(JSON|Patch|Validation|ExternalPatch|FieldValue)`,
+		"ClusterClasses are not ours, and we carry the topology through",
+	},
+	{`Annotation$|AnnotationPrefix$`, "annotations of kinds that are not ours"},
+	{`(Condition|Reason)$`, "programs use the conditions of v1beta2"},
+	{`IPFamily$`, "an idea that Cluster API has given up"},
+	{`^GroupVersion(Infrastructure|Bootstrap|ControlPlane)$`, "we read the groups and versions of providers from their CustomResourceDefinitions"},
+}
+
+// changedV1Beta1 are the members of types that both have in v1beta1, but not in the same form.
+var changedV1Beta1 = apiExceptions{
+	{`^ClusterSpec\.Topology$`, "we carry the topology through, and convert its JSON"},
+	{`^(Machine|Cluster)(Status)?\.[GS]et|^FailureDomains\.|^(APIEndpoint|NetworkRanges)\.(IsZero|IsValid|String)$`, "programs use v1beta2"},
+}
+
 // TestGoAPI compares the Go packages, so that a program can switch its import from one to the other: each exported
 // constant has the same value, each type the same fields, tags and methods.
 func TestGoAPI(t *testing.T) {
-	ours, theirs := exported(t, ourPackage), exported(t, theirPackage)
+	ours, theirs := exported(t, ourPackages+"v1beta2"), exported(t, theirPackages+"v1beta2")
+	compareGoAPI(t, ours, theirs, oursAlone, theirsAlone, changed)
+}
+
+// TestGoAPIV1Beta1 does the same for v1beta1, of which we have the types of what is served. What looks the same in both
+// versions is only in our v1beta2.
+func TestGoAPIV1Beta1(t *testing.T) {
+	ours, theirs := exported(t, ourPackages+"v1beta1"), exported(t, theirPackages+"v1beta1")
+	for name := range exported(t, ourPackages+"v1beta2") {
+		if _, ok := ours[name]; !ok {
+			delete(theirs, name)
+		}
+	}
+	compareGoAPI(t, ours, theirs, oursAloneV1Beta1, theirsAloneV1Beta1, changedV1Beta1)
+}
+
+func compareGoAPI(t *testing.T, ours, theirs map[string]types.Object, oursAlone, theirsAlone, changed apiExceptions) {
+	t.Helper()
 	usedOurs, usedTheirs, usedChanged := usage{}, usage{}, usage{}
 	for _, name := range slices.Sorted(maps.Keys(ours)) {
 		if _, ok := theirs[name]; !ok {
@@ -94,7 +141,10 @@ func TestGoAPI(t *testing.T) {
 	usedChanged.requireAll(t, "changed", changed)
 }
 
-type apiExceptions []struct{ names, reason string }
+type (
+	apiException  struct{ names, reason string }
+	apiExceptions []apiException
+)
 
 // usage counts which exceptions were needed.
 type usage map[int]bool
@@ -176,8 +226,7 @@ func describeType(name string, typ types.Type) map[string]string {
 // typeName spells a type so that the names of either package come out the same.
 func typeName(typ types.Type) string {
 	return types.TypeString(typ, func(p *types.Package) string {
-		switch p.Path() {
-		case ourPackage, theirPackage, theirErrors:
+		if strings.HasPrefix(p.Path(), ourPackages) || strings.HasPrefix(p.Path(), theirPackages) || p.Path() == theirErrors {
 			return ""
 		}
 		return p.Path()

@@ -19,10 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	capiv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
 	capiv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/randfill"
 
+	clusterv1beta1 "github.com/machinist-dev/machinist/apis/cluster/v1beta1"
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
@@ -60,13 +62,41 @@ func TestRoundTrip(t *testing.T) {
 			theirs: func() runtime.Object { return &capiv1.ClusterList{} },
 		},
 	} {
-		t.Run(kind+"/ours-theirs-ours", func(t *testing.T) { roundTrip(t, kind, side.ours, side.theirs) })
-		t.Run(kind+"/theirs-ours-theirs", func(t *testing.T) { roundTrip(t, kind, side.theirs, side.ours) })
+		t.Run(kind+"/ours-theirs-ours", func(t *testing.T) { roundTrip(t, "v1beta2", kind, side.ours, side.theirs) })
+		t.Run(kind+"/theirs-ours-theirs", func(t *testing.T) { roundTrip(t, "v1beta2", kind, side.theirs, side.ours) })
 	}
 }
 
-func roundTrip(t *testing.T, kind string, from, via func() runtime.Object) {
+// TestRoundTripV1Beta1 does the same for v1beta1. What our types share with v1beta2 leaves out an empty text, or an
+// object without members, where Cluster API's writes it, and the schema forbids it.
+func TestRoundTripV1Beta1(t *testing.T) {
+	for kind, side := range map[string]struct{ ours, theirs func() runtime.Object }{
+		"Machine": {
+			ours:   func() runtime.Object { return &clusterv1beta1.Machine{} },
+			theirs: func() runtime.Object { return &capiv1beta1.Machine{} },
+		},
+		"MachineDrainRule": {
+			ours:   func() runtime.Object { return &clusterv1beta1.MachineDrainRule{} },
+			theirs: func() runtime.Object { return &capiv1beta1.MachineDrainRule{} },
+		},
+		"Cluster": {
+			ours:   func() runtime.Object { return &clusterv1beta1.Cluster{} },
+			theirs: func() runtime.Object { return &capiv1beta1.Cluster{} },
+		},
+	} {
+		t.Run(kind+"/ours-theirs-ours", func(t *testing.T) { roundTrip(t, "v1beta1", kind, side.ours, side.theirs) })
+		t.Run(kind+"/theirs-ours-theirs", func(t *testing.T) { roundTrip(t, "v1beta1", kind, side.theirs, side.ours) })
+	}
+}
+
+func roundTrip(t *testing.T, version, kind string, from, via func() runtime.Object) {
 	t.Helper()
+	written := func(data []byte) any {
+		if version == "v1beta1" {
+			return withoutEmpty(generic(t, data))
+		}
+		return generic(t, data)
+	}
 	filler := newFiller(*seed)
 	seen := map[string]bool{}
 	for i := range *iterations {
@@ -76,7 +106,7 @@ func roundTrip(t *testing.T, kind string, from, via func() runtime.Object) {
 		want := encode(t, original)
 		decode(t, want, other)
 		got := encode(t, other)
-		if diff := cmp.Diff(generic(t, want), generic(t, got)); diff != "" {
+		if diff := cmp.Diff(written(want), written(got)); diff != "" {
 			t.Fatalf("object %d of -seed=%d changes on the way through %T (-before +after):\n%s", i, *seed, other, diff)
 		}
 		decode(t, got, back)
@@ -86,15 +116,33 @@ func roundTrip(t *testing.T, kind string, from, via func() runtime.Object) {
 		collectPaths(seen, "", generic(t, want))
 	}
 	if !strings.HasSuffix(kind, "List") {
-		requireCoverage(t, kind, seen)
+		requireCoverage(t, version, kind, seen)
 	}
+}
+
+// withoutEmpty removes members that are empty texts, or objects without members.
+func withoutEmpty(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			member = withoutEmpty(member)
+			if object, isObject := member.(map[string]any); member == "" || isObject && len(object) == 0 {
+				delete(value, name)
+			}
+		}
+	case []any:
+		for _, element := range value {
+			withoutEmpty(element)
+		}
+	}
+	return value
 }
 
 // requireCoverage fails if a property of Cluster API's schema was in none of the objects: what was never set was not
 // tested.
-func requireCoverage(t *testing.T, kind string, seen map[string]bool) {
+func requireCoverage(t *testing.T, version, kind string, seen map[string]bool) {
 	t.Helper()
-	for _, path := range schemaPaths(theirSchema(t, kind), "") {
+	for _, path := range schemaPaths(theirSchema(t, version, kind), "") {
 		if !seen[path] {
 			t.Errorf("no random %s had a value at %s; is the filler at fault, or -iterations=%d too few?", kind, path, *iterations)
 		}
@@ -117,10 +165,10 @@ func TestTopologyIsCarriedUntouched(t *testing.T) {
 	}
 }
 
-func newFiller(seed int64) *randfill.Filler {
+func newFiller(seed int64, more ...any) *randfill.Filler {
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())
 	funcs := apifuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, func(serializer.CodecFactory) []any {
-		return []any{
+		return append([]any{
 			// apimachinery leaves apiVersion and kind empty, as typed clients do. Here they are fields like others.
 			func(meta *metav1.TypeMeta, c randfill.Continue) { c.FillNoCustom(meta) },
 			// The raw topology of our Cluster is whatever Cluster API's own type writes.
@@ -132,6 +180,19 @@ func newFiller(seed int64) *randfill.Filler {
 					panic(err)
 				}
 				raw.Raw = data
+			},
+			// Its v1beta1 has the v1beta1 of that.
+			func(spec *clusterv1beta1.ClusterSpec, c randfill.Continue) {
+				c.FillNoCustom(spec)
+				if spec.Topology != nil {
+					topology := capiv1beta1.Topology{}
+					c.Fill(&topology)
+					data, err := json.Marshal(topology)
+					if err != nil {
+						panic(err)
+					}
+					spec.Topology.Raw = data
+				}
 			},
 			// A topology always has a version, which is required; without any value it would not be written at all.
 			func(topology *capiv1.Topology, c randfill.Continue) {
@@ -145,6 +206,13 @@ func newFiller(seed int64) *randfill.Filler {
 					c.Fill(*value)
 				}
 			},
+			// So does a nil *Time, of which v1beta1 has some.
+			func(value **metav1.Time, c randfill.Continue) {
+				if c.Bool() {
+					*value = &metav1.Time{}
+					c.Fill(*value)
+				}
+			},
 			// The value of a variable is any JSON.
 			func(variable *capiv1.ClusterVariable, c randfill.Continue) {
 				variable.Name = c.String(0)
@@ -154,7 +222,11 @@ func newFiller(seed int64) *randfill.Filler {
 				}
 				variable.Value.Raw = data
 			},
-		}
+			func(variable *capiv1beta1.ClusterVariable, c randfill.Continue) {
+				variable.Name, variable.DefinitionFrom = c.String(0), c.String(0)
+				variable.Value.Raw = []byte(`{"any":"value"}`)
+			},
+		}, more...)
 	})
 	// No empty lists: they are not written, and the object around one would be written as {} and come back as absent.
 	return apifuzzer.FuzzerFor(funcs, rand.NewSource(seed), codecs).NumElements(1, 3)
