@@ -87,7 +87,9 @@ func (k *Keeper) inject(ctx context.Context, target Target, bundle []byte) (bool
 	if changed {
 		// A patch of a list holds all of it, and must not undo what others do to it.
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := k.client.Patch(ctx, object, patch); err != nil {
+		if err := k.client.Patch(ctx, object, patch); apierrors.IsConflict(err) {
+			return false, errLost
+		} else if err != nil {
 			return false, fmt.Errorf("writing the CA bundle of %s: %w", target, err)
 		}
 		log.FromContext(ctx).Info("Told the API server whom to trust", "target", target.String())

@@ -145,8 +145,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// errLost says that another replica was faster.
-var errLost = errors.New("another replica has written the Secret meanwhile")
+// errLost says that another replica, or somebody else, was faster.
+var errLost = errors.New("what was read has been written by somebody else meanwhile")
 
 // look reads the Secret, renews what is due, serves what came out, and tells the targets. The certificate is served before
 // the targets are told: unless this is the first one, they trust it already.
@@ -154,17 +154,21 @@ func (k *Keeper) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	for {
-		current, err := k.renew(ctx)
-		if errors.Is(err, errLost) {
-			continue // there is something new to read
-		}
-		if err != nil {
+		err := k.lookOnce(ctx)
+		if !errors.Is(err, errLost) {
 			return err
 		}
-		k.remembered = current
-		k.serve(current)
-		return k.tell(ctx, current.bundle())
 	}
+}
+
+func (k *Keeper) lookOnce(ctx context.Context) error {
+	current, err := k.renew(ctx)
+	if err != nil {
+		return err
+	}
+	k.remembered = current
+	k.serve(current)
+	return k.tell(ctx, current.bundle())
 }
 
 // renew returns the content of the Secret after it has renewed what was due.

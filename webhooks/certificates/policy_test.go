@@ -198,7 +198,7 @@ func (m *model) check(t *rapid.T) {
 			t.Fatalf("replica %d serves a certificate that expired %s ago", i, m.now.Sub(r.serving.Leaf.NotAfter))
 		}
 		for j, target := range m.targets {
-			superseded := j+1 < len(m.targets) && m.now.Sub(m.targets[j+1].since) > modelPropagation
+			superseded := j+1 < len(m.targets) && m.now.Sub(m.targets[j+1].since) >= modelPropagation
 			if !superseded && !m.trusts(target, r.serving.Leaf) {
 				t.Fatalf("replica %d serves a certificate that an API server does not trust which was told %s ago", i, m.now.Sub(target.since))
 			}
