@@ -10,10 +10,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func dataOf(t testing.TB, c content) map[string][]byte {
-	t.Helper()
+func dataOf(tb testing.TB, c content) map[string][]byte {
+	tb.Helper()
 	data, err := c.data()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(tb).Expect(err).NotTo(HaveOccurred())
 	return data
 }
 

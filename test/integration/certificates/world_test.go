@@ -59,7 +59,7 @@ func newWorld(ctx context.Context, timing certificates.Timing) *world {
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 	})).To(Succeed())
 	w.installAdmission(ctx)
-	w.installConversion(ctx)
+	w.installConversion()
 	return w
 }
 
@@ -84,7 +84,7 @@ func (w *world) installAdmission(ctx context.Context) {
 	})).To(Succeed())
 }
 
-func (w *world) installConversion(ctx context.Context) {
+func (w *world) installConversion() {
 	GinkgoHelper()
 	version := func(name string) apiextensionsv1.CustomResourceDefinitionVersion {
 		return apiextensionsv1.CustomResourceDefinitionVersion{

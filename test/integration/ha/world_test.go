@@ -179,12 +179,12 @@ func (w world) eventuallyEmpty(ctx context.Context) {
 	Eventually(func(g Gomega) {
 		list := &clusterv1.MachineList{}
 		g.Expect(k8s.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
-		g.Expect(len(list.Items)).To(BeZero())
+		g.Expect(list.Items).To(BeEmpty())
 		for _, kind := range []schema.GroupKind{simulator.SimMachine, simulator.SimConfig} {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(kind.WithVersion(simulator.NewAPIVersion))
 			g.Expect(k8s.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
-			g.Expect(len(list.Items)).To(BeZero())
+			g.Expect(list.Items).To(BeEmpty())
 		}
 	}).WithContext(ctx).WithTimeout(convergenceTimeout).WithPolling(suite.ConsistentlyDuration).Should(Succeed())
 }
