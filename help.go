@@ -32,7 +32,7 @@ func flagGroups(options *controllers.Options, logging *logsapi.LoggingConfigurat
 	cluster := controllers.NewFlagGroup("Management cluster")
 	cluster.Flags.AddGoFlag(flag.Lookup(config.KubeconfigFlagName)) // of controller-runtime
 	kubeconfig := cluster.Flags.Lookup(config.KubeconfigFlagName)
-	kubeconfig.Usage = "`File` with the access to the management cluster. If empty: the files that KUBECONFIG names, separated as in PATH; " +
+	kubeconfig.Usage = "The `file` with the access to the management cluster. If empty: the files that KUBECONFIG names, separated as in PATH; " +
 		"if that is empty, too, the service account of the manager's pod; outside of a pod ~/.kube/config. Of a file the current context is used."
 	general := controllers.NewFlagGroup("General")
 	general.Flags.BoolVar(&asked.version, "version", false, "Print the version and exit.")
@@ -54,7 +54,7 @@ func loggingGroup(logging *logsapi.LoggingConfiguration) controllers.FlagGroup {
 	for name, usage := range map[string]string{
 		"v":                          "How much is logged: `level` 0 is least, 2 is what happens, 4 and more is for developers.",
 		"vmodule":                    "Other levels for some files, as `pattern=level`, separated by commas; only with --logging-format=text.",
-		"logging-format":             "`Format` of the log: text or json.",
+		"logging-format":             "The `format` of the log: text or json.",
 		logsapi.LogFlushFreqFlagName: "Longest `time` until what was logged is written.",
 	} {
 		group.Flags.Lookup(name).Usage = usage

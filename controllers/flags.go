@@ -55,13 +55,13 @@ func (o *Options) FlagGroups() []FlagGroup {
 
 func (o *Options) bindScope(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Namespace, "namespace", "",
-		"`Namespace` whose Machines are reconciled; all namespaces if empty.")
+		"The `namespace` whose Machines are reconciled; all namespaces if empty.")
 	fs.StringVar(&o.WatchFilter, "watch-filter", "",
-		"`Value` of the label cluster.x-k8s.io/watch-filter that a Machine must have to be reconciled, and to be kept in memory; any Machine if empty.")
+		"The `value` of the label cluster.x-k8s.io/watch-filter that a Machine must have to be reconciled, and to be kept in memory; any Machine if empty.")
 	fs.IntVar(&o.MachineConcurrency, "machine-concurrency", 100,
-		"`Number` of Machines that are reconciled at the same time.")
+		"The `number` of Machines that are reconciled at the same time.")
 	fs.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Minute,
-		"`Time` after which all Machines are reconciled again, from memory; for example 10m or 1h30m.")
+		"The `time` after which all Machines are reconciled again, from memory; for example 10m or 1h30m.")
 	fs.Var(cliflag.NewMapStringBool(&o.FeatureGates), "feature-gates",
 		"Features to turn on or off, as `name=true|false`, separated by commas. There is one: "+MachineTaintPropagation+", alpha, off by default.")
 }
@@ -79,7 +79,7 @@ func (o *Options) bindClients(fs *pflag.FlagSet) {
 
 func (o *Options) bindNodes(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.RemoteConditionsGracePeriod, "remote-conditions-grace-period", 5*time.Minute,
-		"`Time` after the last successful probe of a workload cluster after which conditions about its Nodes become Unknown; at least 2m.")
+		"The `time` after the last successful probe of a workload cluster after which conditions about its Nodes become Unknown; at least 2m.")
 	fs.StringSliceVar(&o.AdditionalSyncMachineLabels, "additional-sync-machine-labels", nil,
 		"Regular `expressions`, separated by commas: labels of a Machine whose key matches one of them are set on its Node, too.")
 	fs.StringSliceVar(&o.AdditionalSyncMachineAnnotations, "additional-sync-machine-annotations", nil,
@@ -90,22 +90,22 @@ func (o *Options) bindLeaderElection(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.LeaderElect, "leader-elect", false,
 		"Reconcile only while holding a Lease, so that of several replicas one is active at a time. The others keep their caches filled, and answer webhooks.")
 	fs.DurationVar(&o.LeaderElectLeaseDuration, "leader-elect-lease-duration", 15*time.Second,
-		"`Time` after which a replica that isn't the leader may take over a Lease that was not renewed.")
+		"The `time` after which a replica that isn't the leader may take over a Lease that was not renewed.")
 	fs.DurationVar(&o.LeaderElectRenewDeadline, "leader-elect-renew-deadline", 10*time.Second,
-		"`Time` for which the leader tries to renew its Lease before it gives up and exits.")
+		"The `time` for which the leader tries to renew its Lease before it gives up and exits.")
 	fs.DurationVar(&o.LeaderElectRetryPeriod, "leader-elect-retry-period", 2*time.Second,
-		"`Time` between two attempts to get or renew the Lease.")
+		"The `time` between two attempts to get or renew the Lease.")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-resource-namespace", "",
-		"`Namespace` of the Lease; that of the manager's pod if empty. Needed outside of a pod.")
+		"The `namespace` of the Lease; that of the manager's pod if empty. Needed outside of a pod.")
 }
 
 func (o *Options) bindWebhooks(fs *pflag.FlagSet) {
 	fs.IntVar(&o.WebhookPort, "webhook-port", 9443,
-		"`Port` of the webhook server; 0 for none.")
+		"The `port` of the webhook server; 0 for none.")
 	fs.StringVar(&o.WebhookHost, "webhook-host", "",
-		"`Address` that the webhook server listens on; all addresses if empty.")
+		"The `address` that the webhook server listens on; all addresses if empty.")
 	fs.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs/",
-		"`Folder` with the webhook server's certificate and key, tls.crt and tls.key. They are read again when they change.")
+		"The `folder` with the webhook server's certificate and key, tls.crt and tls.key. They are read again when they change.")
 	fs.BoolVar(&o.WebhookCertRotation, "webhook-cert-rotation", false,
 		"Make certificate and authority instead, keep them in the Secret <webhook-service>-cert, renew them in time, and tell the API server.")
 	fs.StringVar(&o.WebhookService, "webhook-service", defaultWebhookService,
@@ -116,13 +116,13 @@ func (o *Options) bindWebhooks(fs *pflag.FlagSet) {
 
 func (o *Options) bindDiagnostics(fs *pflag.FlagSet) {
 	fs.StringVar(&o.HealthAddress, "health-addr", ":9440",
-		"`Address` that serves /healthz and /readyz.")
+		"The `address` that serves /healthz and /readyz.")
 	fs.StringVar(&o.DiagnosticsAddress, "diagnostics-address", ":8443",
-		"`Address` that serves /metrics and /debug/pprof, by HTTPS and to authenticated and authorized clients; 0 turns it off.")
+		"The `address` that serves /metrics and /debug/pprof, by HTTPS and to authenticated and authorized clients; 0 turns it off.")
 	fs.BoolVar(&o.InsecureDiagnostics, "insecure-diagnostics", false,
 		"Serve only /metrics on --diagnostics-address, by HTTP and to anybody.")
 	fs.StringVar(&o.ProfilerAddress, "profiler-address", "",
-		"`Address` that serves /debug/pprof by HTTP and to anybody, for example localhost:6060; off if empty.")
+		"The `address` that serves /debug/pprof by HTTP and to anybody, for example localhost:6060; off if empty.")
 	fs.BoolVar(&o.ContentionProfiling, "contention-profiling", false,
 		"Record where goroutines block, for /debug/pprof/block.")
 }
