@@ -88,7 +88,7 @@ bench: build ## Measure the manager with N=1000 Machines, and Cluster API's besi
 
 .PHONY: run-manager
 run-manager: need-kubeconfig build ## Run the manager here, against the cluster of KUBECONFIG.
-	@exec bin/manager $(ARGS)
+	@exec bin/manager --webhook-port=0 $(ARGS)
 
 .PHONY: build
 build: ## Build bin/manager.

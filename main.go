@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -33,26 +32,24 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	var options controllers.Options
+	var asked questions
 	logging := logsapi.NewLoggingConfiguration()
+	groups := flagGroups(&options, logging, &asked)
 	flags := pflag.NewFlagSet("machinist", pflag.ContinueOnError)
-	flags.SortFlags = false
-	options.BindFlags(flags)
-	logsapi.AddFlags(logging, flags)
-	flags.AddGoFlagSet(flag.CommandLine) // --kubeconfig, of controller-runtime
-	printVersion := flags.Bool("version", false, "Print the version and exit.")
-	if err := flags.Set("v", "2"); err != nil {
-		return err
+	for _, group := range groups {
+		flags.AddFlagSet(group.Flags)
 	}
 	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return nil
-		}
-		return err
+		return fmt.Errorf("%w; --help lists all flags", err)
+	}
+	if asked.help {
+		printHelp(os.Stdout, terminalWidth(os.Stdout), groups)
+		return nil
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q: there are only flags; a flag that is true or false is written as --flag=false", flags.Arg(0))
 	}
-	if *printVersion {
+	if asked.version {
 		fmt.Println("machinist", version, goruntime.Version())
 		return nil
 	}

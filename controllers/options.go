@@ -4,13 +4,14 @@
 package controllers
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/client-go/tools/leaderelection"
 	cliflag "k8s.io/component-base/cli/flag"
 
@@ -40,6 +41,18 @@ type Options struct {
 	InsecureDiagnostics         bool
 	ProfilerAddress             string
 	ContentionProfiling         bool
+	// WebhookPort is 0 if there is no webhook server.
+	WebhookPort int
+	WebhookHost string
+	// WebhookCertDir is not used with WebhookCertRotation.
+	WebhookCertDir      string
+	WebhookCertRotation bool
+	// WebhookService is a name, or namespace/name.
+	WebhookService string
+	// ReferenceValidation is one of the modes.
+	ReferenceValidation string
+	TLSMinVersion       string
+	TLSCipherSuites     []string
 	// AdditionalSyncMachineLabels and AdditionalSyncMachineAnnotations are regular expressions.
 	AdditionalSyncMachineLabels      []string
 	AdditionalSyncMachineAnnotations []string
@@ -55,53 +68,8 @@ const MachineTaintPropagation = "MachineTaintPropagation"
 // featureGates are all that there are.
 var featureGates = []string{MachineTaintPropagation}
 
-// BindFlags adds the flags to the set; their defaults are those of Cluster API's core manager.
-func (o *Options) BindFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&o.LeaderElect, "leader-elect", false,
-		"Run only while holding a Lease, so that of several replicas one is active at a time.")
-	fs.DurationVar(&o.LeaderElectLeaseDuration, "leader-elect-lease-duration", 15*time.Second,
-		"Time after which a replica that isn't the leader may take over a Lease that was not renewed.")
-	fs.DurationVar(&o.LeaderElectRenewDeadline, "leader-elect-renew-deadline", 10*time.Second,
-		"Time for which the leader tries to renew its Lease before it gives up and exits.")
-	fs.DurationVar(&o.LeaderElectRetryPeriod, "leader-elect-retry-period", 2*time.Second,
-		"Time between two attempts to get or renew the Lease.")
-	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-resource-namespace", "",
-		"Namespace of the Lease; that of the manager's pod if empty. Needed outside of a cluster.")
-	fs.StringVar(&o.Namespace, "namespace", "",
-		"Namespace whose Machines are reconciled; all namespaces if empty.")
-	fs.StringVar(&o.WatchFilter, "watch-filter", "",
-		"Value of the label cluster.x-k8s.io/watch-filter that a Machine must have to be reconciled; any Machine if empty.")
-	fs.IntVar(&o.MachineConcurrency, "machine-concurrency", 100,
-		"Number of Machines that are reconciled at the same time.")
-	fs.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Minute,
-		"Time after which every Machine is reconciled again although nothing changed.")
-	fs.Float32Var(&o.KubeAPIQPS, "kube-api-qps", 100,
-		"Requests per second to the management cluster, on average.")
-	fs.IntVar(&o.KubeAPIBurst, "kube-api-burst", 200,
-		"Requests to the management cluster that may exceed --kube-api-qps for a moment.")
-	fs.Float32Var(&o.ClusterCacheClientQPS, "clustercache-client-qps", 20,
-		"Requests per second to each workload cluster, on average.")
-	fs.IntVar(&o.ClusterCacheClientBurst, "clustercache-client-burst", 30,
-		"Requests to each workload cluster that may exceed --clustercache-client-qps for a moment.")
-	fs.DurationVar(&o.RemoteConditionsGracePeriod, "remote-conditions-grace-period", 5*time.Minute,
-		"Time after the last successful probe of a workload cluster after which conditions about its Nodes become Unknown; at least 2m.")
-	fs.StringSliceVar(&o.AdditionalSyncMachineLabels, "additional-sync-machine-labels", nil,
-		"Regular expressions, separated by commas: labels of a Machine whose key matches one of them are set on its Node, too.")
-	fs.StringSliceVar(&o.AdditionalSyncMachineAnnotations, "additional-sync-machine-annotations", nil,
-		"Regular expressions, separated by commas: annotations of a Machine whose key matches one of them are set on its Node, too.")
-	fs.Var(cliflag.NewMapStringBool(&o.FeatureGates), "feature-gates",
-		"Features to turn on or off, as name=true|false, separated by commas. There is one: "+MachineTaintPropagation+", alpha, off by default.")
-	fs.StringVar(&o.HealthAddress, "health-addr", ":9440",
-		"Address that serves /healthz and /readyz.")
-	fs.StringVar(&o.DiagnosticsAddress, "diagnostics-address", ":8443",
-		"Address that serves /metrics and /debug/pprof, by HTTPS and to authenticated and authorized clients; 0 turns it off.")
-	fs.BoolVar(&o.InsecureDiagnostics, "insecure-diagnostics", false,
-		"Serve only /metrics on --diagnostics-address, by HTTP and to anybody.")
-	fs.StringVar(&o.ProfilerAddress, "profiler-address", "",
-		"Address that serves /debug/pprof by HTTP and to anybody, for example localhost:6060; off if empty.")
-	fs.BoolVar(&o.ContentionProfiling, "contention-profiling", false,
-		"Record where goroutines block, for /debug/pprof/block.")
-}
+// referenceValidationModes are all that there are.
+var referenceValidationModes = []string{"off", "warn", "enforce"}
 
 // minGracePeriod is how long it may take until a broken connection is noticed: the probes that must fail, each after its
 // interval and with its timeout, and some time on top.
@@ -115,16 +83,9 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
+	check(len(content.IsLabelValue(o.WatchFilter)) == 0, "--watch-filter must be what a label can have as its value, found %q", o.WatchFilter)
 	check(o.MachineConcurrency > 0, "--machine-concurrency must be at least 1, found %d", o.MachineConcurrency)
 	check(o.SyncPeriod > 0, "--sync-period must be positive, found %s", o.SyncPeriod)
-	if o.LeaderElect {
-		check(o.LeaderElectRetryPeriod > 0, "--leader-elect-retry-period must be positive, found %s", o.LeaderElectRetryPeriod)
-		check(o.LeaderElectRenewDeadline.Seconds() > leaderelection.JitterFactor*o.LeaderElectRetryPeriod.Seconds(),
-			"--leader-elect-renew-deadline must be more than %v times --leader-elect-retry-period, which is %s; found %s",
-			leaderelection.JitterFactor, o.LeaderElectRetryPeriod, o.LeaderElectRenewDeadline)
-		check(o.LeaderElectLeaseDuration > o.LeaderElectRenewDeadline, "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, which is %s: a leader must give up before another one takes over; found %s",
-			o.LeaderElectRenewDeadline, o.LeaderElectLeaseDuration)
-	}
 	check(o.KubeAPIQPS > 0, "--kube-api-qps must be positive, found %v", o.KubeAPIQPS)
 	check(o.KubeAPIBurst > 0, "--kube-api-burst must be positive, found %d", o.KubeAPIBurst)
 	check(o.ClusterCacheClientQPS > 0, "--clustercache-client-qps must be positive, found %v", o.ClusterCacheClientQPS)
@@ -132,11 +93,60 @@ func (o *Options) Validate() error {
 	check(o.RemoteConditionsGracePeriod >= minGracePeriod, "--remote-conditions-grace-period must be at least %s, because a lost connection is noticed only after %s; found %s",
 		minGracePeriod, workload.ProbeFailures*(workload.ProbeInterval+workload.ProbeTimeout), o.RemoteConditionsGracePeriod)
 	_, err := o.nodeRules()
-	errs = append(errs, err)
+	errs = append(errs, err, o.validateLeaderElection(), o.validateServers())
 	for _, name := range slices.Sorted(maps.Keys(o.FeatureGates)) {
 		check(slices.Contains(featureGates, name), "--feature-gates: there is no feature %s, expected one of %v", name, featureGates)
 	}
 	return errors.Join(errs...)
+}
+
+func (o *Options) validateLeaderElection() error {
+	if !o.LeaderElect {
+		return nil
+	}
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(o.LeaderElectRetryPeriod > 0, "--leader-elect-retry-period must be positive, found %s", o.LeaderElectRetryPeriod)
+	check(o.LeaderElectRenewDeadline.Seconds() > leaderelection.JitterFactor*o.LeaderElectRetryPeriod.Seconds(),
+		"--leader-elect-renew-deadline must be more than %v times --leader-elect-retry-period, which is %s; found %s",
+		leaderelection.JitterFactor, o.LeaderElectRetryPeriod, o.LeaderElectRenewDeadline)
+	check(o.LeaderElectLeaseDuration > o.LeaderElectRenewDeadline, "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, which is %s: a leader must give up before another one takes over; found %s",
+		o.LeaderElectRenewDeadline, o.LeaderElectLeaseDuration)
+	return errors.Join(errs...)
+}
+
+// validateServers is about webhooks and TLS.
+func (o *Options) validateServers() error {
+	var errs []error
+	if o.WebhookPort < 0 || o.WebhookPort > 65535 {
+		errs = append(errs, fmt.Errorf("--webhook-port must be a port, or 0 for no webhooks; found %d", o.WebhookPort))
+	}
+	if namespace, name, qualified := cutService(o.WebhookService); len(content.IsDNS1123Label(name)) > 0 || qualified && len(content.IsDNS1123Label(namespace)) > 0 {
+		errs = append(errs, fmt.Errorf("--webhook-service must be the name of a Service, or its namespace and name as in machinist-system/%s; found %q",
+			defaultWebhookService, o.WebhookService))
+	}
+	if !slices.Contains(referenceValidationModes, o.ReferenceValidation) {
+		errs = append(errs, fmt.Errorf("--reference-validation must be one of %v, found %q", referenceValidationModes, o.ReferenceValidation))
+	}
+	_, err := o.tlsSettings()
+	return errors.Join(append(errs, err)...)
+}
+
+// tlsSettings changes the configuration of a TLS server to what was asked for.
+func (o *Options) tlsSettings() (func(*tls.Config), error) {
+	version, err := cliflag.TLSVersion(o.TLSMinVersion)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-min-version must be one of %v, found %q", cliflag.TLSPossibleVersions(), o.TLSMinVersion)
+	}
+	suites, err := cliflag.TLSCipherSuites(o.TLSCipherSuites)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cipher-suites must be some of %v, found %v", cliflag.TLSCipherPossibleValues(), o.TLSCipherSuites)
+	}
+	return func(config *tls.Config) { config.MinVersion, config.CipherSuites = version, suites }, nil
 }
 
 // nodeRules tell what a Node gets from its Machine.

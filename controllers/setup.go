@@ -6,7 +6,7 @@ package controllers
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -65,13 +64,52 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst, cfg.UserAgent = o.KubeAPIQPS, o.KubeAPIBurst, UserAgent
 	cfg.WarningHandlerWithContext = warnings{log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{})}
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	webhooks, err := newWebhookServer(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	options, err := managerOptions(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	if webhooks != nil {
+		options.WebhookServer = webhooks
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	if err != nil {
+		return nil, fmt.Errorf("building the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("adding /healthz: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("adding /readyz: %w", err)
+	}
+	if webhooks != nil {
+		return outlived{mgr, webhooks}, nil
+	}
+	return mgr, nil
+}
+
+func managerOptions(cfg *rest.Config, o Options) (ctrl.Options, error) {
+	settings, err := o.tlsSettings()
+	if err != nil {
+		return ctrl.Options{}, err
+	}
+	if o.LeaderElect && o.LeaderElectNamespace == "" {
+		if o.LeaderElectNamespace, err = podNamespace(); err != nil {
+			return ctrl.Options{}, fmt.Errorf("--leader-elect: the namespace of the Lease is not known, set --leader-elect-resource-namespace: %w", err)
+		}
+	}
+	return ctrl.Options{
 		Scheme: NewScheme(),
 		// A Get of a Secret by a client that reads from the cache would list and keep all Secrets.
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
-		Cache:                         watchcache.ManagementOptions(o.Namespace, o.SyncPeriod, external.CRDMetadata()),
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
+		Cache: watchcache.ManagementOptions(watchcache.Management{
+			Namespace: o.Namespace, WatchFilter: o.WatchFilter, SyncPeriod: o.SyncPeriod, CRD: external.CRDMetadata(),
+		}),
 		Controller:                    config.Controller{EnableWarmup: new(true)},
-		Metrics:                       diagnostics(o),
+		Metrics:                       diagnostics(o, settings),
 		PprofBindAddress:              o.ProfilerAddress,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
@@ -83,17 +121,7 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		RenewDeadline:                 &o.LeaderElectRenewDeadline,
 		RetryPeriod:                   &o.LeaderElectRetryPeriod,
 		GracefulShutdownTimeout:       new(shutdownTimeout),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("building the manager: %w", err)
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("adding /healthz: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("adding /readyz: %w", err)
-	}
-	return mgr, nil
+	}, nil
 }
 
 // leaderElectionConfig has neither the rate limit nor the TCP connection of the manager's clients: however much the manager
@@ -119,13 +147,14 @@ func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, 
 }
 
 // diagnostics are metrics and profiles, or only metrics where everybody may read them.
-func diagnostics(o Options) metricsserver.Options {
+func diagnostics(o Options, settings func(*tls.Config)) metricsserver.Options {
 	if o.InsecureDiagnostics {
 		return metricsserver.Options{BindAddress: o.DiagnosticsAddress}
 	}
 	return metricsserver.Options{
 		BindAddress:    o.DiagnosticsAddress,
 		SecureServing:  true,
+		TLSOpts:        []func(*tls.Config){settings},
 		FilterProvider: filters.WithAuthenticationAndAuthorization,
 		ExtraHandlers: map[string]http.Handler{
 			"/debug/pprof/":        http.HandlerFunc(pprof.Index),
@@ -157,14 +186,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	// The registry is the process's: of several managers in one, as in tests, the first has its metrics served.
 	for _, collector := range []prometheus.Collector{tracker, &machine.Metrics{Reader: mgr.GetCache()}} {
-		if err := metrics.Registry.Register(collector); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
-			return fmt.Errorf("registering the metrics of %T: %w", collector, err)
+		if err := register(collector); err != nil {
+			return err
 		}
 	}
 	reconciler := &machine.Reconciler{
 		Client:                      watchcache.Guard(mgr.GetClient()),
+		Live:                        mgr.GetAPIReader(),
 		External:                    tracker,
 		NodeRules:                   rules,
 		Revisions:                   revisions,
@@ -181,5 +210,5 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := reconciler.SetupWithManager(ctx, mgr, o.MachineConcurrency); err != nil {
 		return fmt.Errorf("setting up the Machine controller: %w", err)
 	}
-	return nil
+	return setUpWebhooks(mgr, o)
 }

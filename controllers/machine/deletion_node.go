@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,18 +38,26 @@ func (r *Reconciler) nodeMustGo(ctx context.Context, s *scope) (bool, error) {
 	if says, err := r.askControlPlane(s); err != nil || says != controlPlaneSilent {
 		return says == controlPlaneStays, err
 	}
-	machines := &clusterv1.MachineList{}
-	err := r.Client.List(ctx, machines, client.UnsafeDisableDeepCopy,
-		client.InNamespace(s.machine.Namespace), client.MatchingFields{indexControlPlane: s.machine.Spec.ClusterName})
-	if err != nil {
-		return false, fmt.Errorf("listing the control plane Machines of Cluster %s: %w", s.clusterKey(), err)
-	}
-	for i := range machines.Items {
-		if machines.Items[i].DeletionTimestamp.IsZero() {
-			return true, nil
+	return r.hasControlPlane(ctx, s)
+}
+
+// hasControlPlane reports whether the Cluster has a control plane Machine that is not being deleted. The cache has only the
+// Machines of our own share if there is a watch filter: if it has none that stays, the API server is asked for the others.
+func (r *Reconciler) hasControlPlane(ctx context.Context, s *scope) (bool, error) {
+	stays := func(reader client.Reader, options ...client.ListOption) (bool, error) {
+		machines := &clusterv1.MachineList{}
+		if err := reader.List(ctx, machines, append(options, client.InNamespace(s.machine.Namespace))...); err != nil {
+			return false, fmt.Errorf("listing the control plane Machines of Cluster %s: %w", s.clusterKey(), err)
 		}
+		return slices.ContainsFunc(machines.Items, func(m clusterv1.Machine) bool {
+			return m.Spec.ClusterName == s.machine.Spec.ClusterName && m.DeletionTimestamp.IsZero()
+		}), nil
 	}
-	return false, nil
+	found, err := stays(r.Client, client.MatchingFields{indexControlPlane: s.machine.Spec.ClusterName}, client.UnsafeDisableDeepCopy)
+	if found || err != nil || r.WatchFilter == "" {
+		return found, err
+	}
+	return stays(r.Live, client.HasLabels{clusterv1.MachineControlPlaneLabel})
 }
 
 // deleteNode deletes the Node and reports whether the deletion is done with it. It gives up when

@@ -42,6 +42,8 @@ const (
 type Reconciler struct {
 	// Client reads Machines, Clusters and MachineDrainRules from the cache and writes Machines.
 	Client client.Client
+	// Live reads Machines from the API server. It is used only with a WatchFilter.
+	Live client.Reader
 	// External reads and writes InfraMachines and BootstrapConfigs.
 	External *external.Tracker
 	// Workload reads, patches, drains and deletes Nodes.
@@ -54,7 +56,8 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	// Clock tells the time.
 	Clock clock.PassiveClock
-	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter that a Machine must have; empty means any.
+	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter that a Machine must have; empty means any. The cache
+	// that Client reads from has no others.
 	WatchFilter string
 	// RemoteConditionsGracePeriod is the time after the last successful probe of a workload cluster for which the
 	// conditions about its Nodes are believed.

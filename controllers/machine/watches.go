@@ -107,11 +107,14 @@ func (r *Reconciler) machineChanges(ctx context.Context) predicate.Predicate {
 	}
 }
 
-// forget drops all that is kept for a Machine that is gone.
+// forget drops all that is kept for a Machine that is gone, or has been handed over to another manager by its label.
 func (r *Reconciler) forget(ctx context.Context, machine *clusterv1.Machine) {
 	r.writes.Forget(machine.UID)
 	r.forgetMemories(machine.UID)
 	r.release(ctx, machine)
+	if r.WatchFilter != "" { // all Machines of the Cluster may be another manager's now, and its Nodes of no use here
+		r.Workload.Release(ctx, types.NamespacedName{Namespace: machine.Namespace, Name: machine.Spec.ClusterName})
+	}
 }
 
 // releaseControlPlane ends the informer of the kind that the Cluster references, unless others reference it.

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -21,7 +22,7 @@ import (
 
 var (
 	noon       = metav1.NewTime(time.Date(2026, 8, 3, 12, 0, 0, 0, time.UTC))
-	management = ManagementOptions("", time.Minute, &metav1.PartialObjectMetadata{})
+	management = ManagementOptions(Management{SyncPeriod: time.Minute, CRD: &metav1.PartialObjectMetadata{}})
 	workload   = WorkloadOptions()
 )
 
@@ -94,12 +95,29 @@ var _ = DescribeTable("Of an object is kept what somebody reads",
 )
 
 var _ = DescribeTable("A cache of Machines and Clusters", func(namespace string, namespaces map[string]cache.Config) {
-	options := ManagementOptions(namespace, time.Minute, &metav1.PartialObjectMetadata{})
+	options := ManagementOptions(Management{Namespace: namespace, SyncPeriod: time.Minute, CRD: &metav1.PartialObjectMetadata{}})
 	Expect(options.DefaultNamespaces).To(Equal(namespaces))
 	Expect(options.SyncPeriod).To(HaveValue(Equal(time.Minute)))
 },
 	Entry("is of all namespaces", "", nil),
 	Entry("may be of one", "ns", map[string]cache.Config{"ns": {}}),
+)
+
+var _ = DescribeTable("Of Machines, a cache", func(filter string, labelled, other bool) {
+	options := ManagementOptions(Management{WatchFilter: filter, SyncPeriod: time.Minute, CRD: &metav1.PartialObjectMetadata{}})
+	for kind, config := range options.ByObject {
+		matches := func(set labels.Set) bool { return config.Label == nil || config.Label.Matches(set) }
+		if _, ok := kind.(*clusterv1.Machine); ok {
+			Expect(matches(labels.Set{clusterv1.WatchLabel: "red"})).To(Equal(labelled))
+			Expect(matches(labels.Set{clusterv1.WatchLabel: "green"})).To(Equal(other))
+			Expect(matches(nil)).To(Equal(other))
+		} else {
+			Expect(config.Label).To(BeNil(), "%T", kind)
+		}
+	}
+},
+	Entry("holds all", "", true, true),
+	Entry("may hold those with a label", "red", true, false),
 )
 
 var _ = It("A Node that the API server has returned can be made what it is in the cache", func() {

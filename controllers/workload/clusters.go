@@ -246,6 +246,21 @@ func (c *Clusters) drop(key types.NamespacedName, uid types.UID) {
 	}
 }
 
+// Release ends the connection to the Cluster if it has no Machines any more that its Nodes could belong to; the next use
+// makes it again. It is to be called when a Machine that may have been the last one is gone from the cache that the Referrers
+// answer from.
+func (c *Clusters) Release(ctx context.Context, key types.NamespacedName) {
+	if len(c.options.Referrers.OfCluster(ctx, key)) > 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if connection, ok := c.connections[key]; ok {
+		connection.cancel()
+		delete(c.connections, key)
+	}
+}
+
 // exists reports whether the cache has the Cluster with this UID.
 func (c *Clusters) exists(ctx context.Context, key types.NamespacedName, uid types.UID) bool {
 	cluster := &clusterv1.Cluster{}

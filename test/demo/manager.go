@@ -66,9 +66,10 @@ func startManager(root, dir, kubeconfig string) (*manager, error) {
 	// Deliberately without a context: an interrupt must leave the order of the end to stop.
 	command := exec.Command(managerPath(root), //nolint:noctx // see above
 		"--kubeconfig="+kubeconfig,
-		// Any free port, and no metrics: nobody looks at them here, and several demos may run at once.
+		// Any free port, no metrics and no webhooks: nobody looks at them here, and several demos may run at once.
 		"--health-addr=127.0.0.1:0",
 		"--diagnostics-address=0",
+		"--webhook-port=0",
 	)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -24,14 +24,14 @@ import (
 	"github.com/machinist-dev/machinist/test/environment"
 )
 
-// Options are the defaults of the flags, but for those given, with servers that need no port, and without a resync: every
-// step must be woken by an event, or by the time that it asks for.
+// Options are the defaults of the flags, but for those given, without webhooks, with servers that need no port, and without a
+// resync: every step must be woken by an event, or by the time that it asks for.
 func Options(flags ...string) controllers.Options {
 	ginkgo.GinkgoHelper()
 	var options controllers.Options
 	set := pflag.NewFlagSet("", pflag.PanicOnError)
 	options.BindFlags(set)
-	gomega.Expect(set.Parse(flags)).To(gomega.Succeed())
+	gomega.Expect(set.Parse(append([]string{"--webhook-port=0"}, flags...))).To(gomega.Succeed())
 	options.HealthAddress, options.DiagnosticsAddress = "0", "0"
 	options.SyncPeriod = 10 * time.Hour
 	return options

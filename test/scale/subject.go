@@ -66,7 +66,7 @@ func machinist(ctx context.Context, options options) (subject, error) {
 		userAgent:  "machinist-manager",
 		reconciles: controllerRuntimeMetrics,
 		turns:      controllerRuntimeMetrics,
-		flags:      func(ports) []string { return nil },
+		flags:      func(ports) []string { return []string{"--webhook-port=0"} },
 	}, nil
 }
 

@@ -58,7 +58,9 @@ var _ = It("The caches of the manager hold nothing that nobody reads", func(ctx 
 	Expect(k8s.Status().Update(ctx, node)).To(Succeed())
 	Expect(node.ManagedFields).NotTo(BeEmpty(), "the API server has what is asserted to be missing below")
 
-	management := startCache(watchcache.ManagementOptions(p.namespace, managerOptions(p.namespace).SyncPeriod, external.CRDMetadata()))
+	management := startCache(watchcache.ManagementOptions(watchcache.Management{
+		Namespace: p.namespace, SyncPeriod: managerOptions(p.namespace).SyncPeriod, CRD: external.CRDMetadata(),
+	}))
 	key := client.ObjectKey{Namespace: p.namespace, Name: "long"}
 
 	By("Clusters: without topology")

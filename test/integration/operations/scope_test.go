@@ -4,6 +4,8 @@
 package operations
 
 import (
+	"bytes"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -19,7 +21,17 @@ import (
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/manager"
+	"github.com/machinist-dev/machinist/test/simulator"
+	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
+
+// connectionsToWorkload is how many connections to workload clusters the managers of this process have.
+func connectionsToWorkload() int {
+	GinkgoHelper()
+	var stacks bytes.Buffer
+	Expect(pprof.Lookup("goroutine").WriteTo(&stacks, 2)).To(Succeed())
+	return bytes.Count(stacks.Bytes(), []byte("workload.(*connection).run("))
+}
 
 // touching matches the writes that name an object.
 func touching(name string) func(call) bool {
@@ -67,6 +79,106 @@ var _ = Describe("Managers that look after some Machines only", func() {
 			g.Expect(green.since(0, touching(ofOther))).To(ContainElement(HaveField("Verb", "delete")))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(red.since(mark, touching(ofOther))).To(BeEmpty())
+	})
+
+	It("keep nothing in memory of Machines that others look after, and let go of what is handed over", func(ctx SpecContext) {
+		const ofRed, ofGreen = 7, 5
+		w := newWorld(ctx)
+		filter := func(value string) func(*controllers.Options) {
+			return func(o *controllers.Options) { o.WatchFilter = value }
+		}
+		red, green := run(ctx, w.namespace, filter("red")), run(ctx, w.namespace, filter("green"))
+		w.cluster(ctx, "red", ofRed, labelled("red"))
+		w.cluster(ctx, "green", ofGreen, labelled("green"))
+		w.cluster(ctx, "other", 3)
+		cached := func(g Gomega, r *replica) int {
+			list := &clusterv1.MachineList{}
+			g.Expect(r.GetCache().List(ctx, list)).To(Succeed())
+			return len(list.Items)
+		}
+		eventuallyRunningAndCached := func(inRed, inGreen int) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				for _, m := range w.machines(ctx, g) {
+					if m.Spec.ClusterName != "other" {
+						g.Expect(m).To(beRunning(), m.Name)
+					}
+				}
+				g.Expect([]int{cached(g, red), cached(g, green)}).To(Equal([]int{inRed, inGreen}))
+				g.Expect(connectionsToWorkload()).To(Equal(2), "one for each Cluster whose Machines are looked after")
+			}).WithContext(ctx).Should(Succeed())
+		}
+		eventuallyRunningAndCached(ofRed, ofGreen)
+
+		By("handing all over but one")
+		w.settle(ctx)
+		before, mark := w.machines(ctx, NewWithT(GinkgoT())), red.mark()
+		handOver := func(name string) {
+			GinkgoHelper()
+			patch(ctx, builder.Machine(w.namespace, name).Build(), metadata(map[string]any{"labels": map[string]any{clusterv1.WatchLabel: "green"}}))
+		}
+		for i := range ofRed - 1 {
+			handOver(worker("red", i))
+		}
+		Eventually(func(g Gomega) {
+			g.Expect([]int{cached(g, red), cached(g, green)}).To(Equal([]int{1, ofGreen + ofRed - 1}))
+			g.Expect(connectionsToWorkload()).To(Equal(3), "the Cluster red is looked after by both")
+		}).WithContext(ctx).Should(Succeed())
+
+		By("handing the last one over, and with it its Cluster")
+		handOver(worker("red", ofRed-1))
+		eventuallyRunningAndCached(0, ofGreen+ofRed)
+
+		By("losing no Machine, and nothing of it")
+		after := w.machines(ctx, NewWithT(GinkgoT()))
+		Expect(after).To(HaveLen(len(before)))
+		for i := range after {
+			Expect(after[i].UID).To(Equal(before[i].UID))
+			Expect(after[i].DeletionTimestamp).To(BeNil())
+			Expect(after[i].Finalizers).To(Equal(before[i].Finalizers))
+			Expect(after[i].Status.NodeRef).To(Equal(before[i].Status.NodeRef))
+		}
+		Consistently(func() []call { return red.since(mark, isWrite) }).WithContext(ctx).Should(BeEmpty())
+
+		By("taking one back")
+		patch(ctx, builder.Machine(w.namespace, worker("red", 0)).Build(), metadata(map[string]any{"labels": map[string]any{clusterv1.WatchLabel: "red"}}))
+		Expect(k8s.Delete(ctx, builder.Machine(w.namespace, worker("red", 0)).Build())).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(w.machines(ctx, g)).To(HaveLen(len(before) - 1))
+			g.Expect([]int{cached(g, red), cached(g, green)}).To(Equal([]int{0, ofGreen + ofRed - 1}))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(red.since(mark, touching(worker("red", 0)))).To(ContainElement(HaveField("Verb", "delete")))
+	})
+
+	It("know of control plane Machines that others look after", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		run(ctx, w.namespace, func(o *controllers.Options) { o.WatchFilter = "workers" })
+		run(ctx, w.namespace, func(o *controllers.Options) { o.WatchFilter = "control-planes" })
+		cluster := builder.Cluster(w.namespace, "blue").Build()
+		objects := append([]client.Object{cluster}, simulator.Machines(cluster, 1, 2, simulator.Shape{PayloadSize: -1})...)
+		for _, object := range objects {
+			if machine, ok := object.(*clusterv1.Machine); ok {
+				_, controlPlane := machine.Labels[clusterv1.MachineControlPlaneLabel]
+				labelled(map[bool]string{true: "control-planes", false: "workers"}[controlPlane])(machine)
+			}
+		}
+		Expect(simulator.Create(ctx, k8s, 4, objects...)).To(Succeed())
+		w.eventuallyRunning(ctx, 3)
+		served, ok := providers.Workload().Cluster(w.key("blue"))
+		Expect(ok).To(BeTrue())
+		remove := func(name string, left int) {
+			GinkgoHelper()
+			Expect(k8s.Delete(ctx, builder.Machine(w.namespace, name).Build())).To(Succeed())
+			Eventually(func(g Gomega) { g.Expect(w.machines(ctx, g)).To(HaveLen(left)) }).WithContext(ctx).Should(Succeed())
+		}
+		deletedNodes := func() int {
+			return served.Requests()[workload.Request{UserAgent: controllers.UserAgent, Verb: "delete", Resource: "nodes"}]
+		}
+		remove(worker("blue", 0), 2)
+		Expect(deletedNodes()).To(Equal(1), "there is a control plane to miss the Node")
+		remove("blue-control-plane-0", 1)
+		remove(worker("blue", 1), 0)
+		Expect(deletedNodes()).To(Equal(1), "there is none any more")
 	})
 
 	It("ask for nothing outside of their namespace but CustomResourceDefinitions", func(ctx SpecContext) {
