@@ -75,7 +75,7 @@ func NewManager(cfg *rest.Config, o Options) (ctrl.Manager, error) {
 		PprofBindAddress:              o.ProfilerAddress,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              leaderElectionID,
+		LeaderElectionID:              o.leaseName(),
 		LeaderElectionNamespace:       o.LeaderElectNamespace,
 		LeaderElectionConfig:          leaderElectionConfig(cfg),
 		LeaderElectionReleaseOnCancel: true,
