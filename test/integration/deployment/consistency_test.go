@@ -4,6 +4,7 @@
 package deployment
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -185,6 +186,32 @@ var _ = It("Shards have nothing in common but what is the same for all", func(ct
 		}
 	}
 	Expect(filters).To(HaveLen(2))
+})
+
+var _ = Describe("hack/manifests.sh", func() {
+	DescribeTable("refuses", func(ctx SpecContext, message string, args ...string) {
+		output, err := exec.CommandContext(ctx, script, args...).CombinedOutput()
+		Expect(err).To(HaveOccurred())
+		Expect(string(output)).To(Equal("manifests: " + message + "\n"))
+	},
+		Entry("nothing", "no folder is given: one below config/, as in default or overlays/coexist"),
+		Entry("what isn't there", "config/nowhere has no kustomization.yaml", "nowhere"),
+		Entry("an image that could be any", "image example.org:5000/manager has neither tag nor digest: what runs later would depend on when it is pulled",
+			"default", "example.org:5000/manager"),
+		Entry("what it doesn't know", "what is --crds? Expected --without-crds or nothing", "default", image, "--crds"),
+	)
+
+	It("takes an image by its digest", func(ctx SpecContext) {
+		byDigest := "example.org/manager@sha256:" + strings.Repeat("0", 64)
+		d := as[appsv1.Deployment](renderWith(ctx, "default", byDigest).of("Deployment"))[0]
+		Expect(d.Spec.Template.Spec.Containers[0].Image).To(Equal(byDigest))
+	})
+
+	It("leaves out CustomResourceDefinitions, and nothing else, on request", func(ctx SpecContext) {
+		all, rest := render(ctx, "default"), renderWith(ctx, "default", image, "--without-crds")
+		Expect(all.of("CustomResourceDefinition")).NotTo(BeEmpty())
+		Expect(rest).To(Equal(all.without("CustomResourceDefinition")))
+	})
 })
 
 func selects(selector *metav1.LabelSelector, pod labels.Set) bool {

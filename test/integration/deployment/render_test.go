@@ -21,6 +21,7 @@ const (
 	// namespace is the one of every flavour as it is in the repository.
 	namespace = "machinist-system"
 	image     = "registry.example.org:5000/machinist/manager:v1.2.3"
+	script    = "../../../hack/manifests.sh"
 )
 
 // flavours are the folders below config/ with a manager in them.
@@ -32,7 +33,13 @@ type manifests []*unstructured.Unstructured
 // render returns the objects of a folder below config/ as make deploy applies them.
 func render(ctx context.Context, folder string) manifests {
 	GinkgoHelper()
-	command := exec.CommandContext(ctx, "../../../hack/manifests.sh", folder, image)
+	return renderWith(ctx, folder, image)
+}
+
+// renderWith returns the objects that hack/manifests.sh prints.
+func renderWith(ctx context.Context, args ...string) manifests {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, script, args...)
 	command.Stderr = GinkgoWriter
 	output, err := command.Output()
 	Expect(err).NotTo(HaveOccurred())
