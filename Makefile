@@ -133,13 +133,19 @@ install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG.
 uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
 	$(KUBECTL) delete --ignore-not-found --filename=config/crd/bases
 
+# What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
 deploy: need-kubeconfig ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ...
-	@hack/manifests.sh $(OVERLAY) $(IMG) | $(KUBECTL) apply --server-side --filename=-
+	@hack/manifests.sh $(OVERLAY) $(IMG) | $(KUBECTL) apply --server-side --force-conflicts --filename=-
 
 .PHONY: undeploy
 undeploy: need-kubeconfig ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
 	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds | $(KUBECTL) delete --ignore-not-found --filename=-
+	@# What is stored must stay readable without the manager, which has converted it.
+	@if hack/manifests.sh $(OVERLAY) | grep --count '^kind: CustomResourceDefinition' >/dev/null && \
+	    [[ -n "$$($(KUBECTL) get --ignore-not-found --output=name --filename=config/crd/bases)" ]]; then \
+	  $(KUBECTL) replace --filename=config/crd/bases; \
+	fi
 
 .PHONY: release
 release: ## Write dist/install-*.yaml, one for each flavour, with the image machinist/manager:VERSION.
