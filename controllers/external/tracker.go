@@ -33,10 +33,6 @@ import (
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// A ClusterRole by itself, as CustomResourceDefinitions have no namespace: an installation for one namespace needs it too.
-//
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch,roleName=definitions-role
-
 // CRDMetadata returns an empty object of the form in which CustomResourceDefinitions are read: their metadata only.
 func CRDMetadata() *metav1.PartialObjectMetadata {
 	crd := &metav1.PartialObjectMetadata{}
@@ -108,6 +104,10 @@ func NewTracker(options Options) (*Tracker, error) {
 		kinds:     map[Kind]*kindWatch{},
 	}, nil
 }
+
+// A ClusterRole by itself, as CustomResourceDefinitions have no namespace: an installation for one namespace needs it too.
+//
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch,roleName=definitions-role
 
 // Source connects the Tracker to the queue of a controller: events of provider objects and of their CRDs are turned
 // into requests there. It must be registered with exactly one controller.
