@@ -25,7 +25,7 @@ type watches interface {
 // the provider brings a ClusterRole with the label cluster.x-k8s.io/aggregate-to-manager, as for Cluster API.
 //
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io;bootstrap.cluster.x-k8s.io,resources=*,verbs=get;list;watch;patch;delete
-// +kubebuilder:rbac:groups=controlplane.cluster.x-k8s.io,resources=*,verbs=get;list;watch
+// +kubebuilder:rbac:groups=controlplane.cluster.x-k8s.io,resources=*,verbs=list;watch
 
 // clients has a client for each role, since a client's decoder prunes what it reads. All share connections and rate limit.
 type clients map[*Role]rest.Interface
