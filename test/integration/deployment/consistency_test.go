@@ -5,6 +5,7 @@ package deployment
 
 import (
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,12 +80,13 @@ var _ = Describe("In every flavour", func() {
 			Expect(hook.ClientConfig.Service.Namespace).To(Equal(namespace))
 			Expect(m.of("Service").names()).To(ContainElement(hook.ClientConfig.Service.Name))
 		}
-		namespaced := func(kind string) bool {
-			return !strings.HasPrefix(kind, "ClusterRole") && !strings.HasSuffix(kind, "WebhookConfiguration") && !strings.Contains(kind, "AdmissionPolicy") &&
-				kind != "CustomResourceDefinition" && kind != "Namespace"
-		}
+		clusterScoped := regexp.MustCompile("^ClusterRole|WebhookConfiguration$|AdmissionPolicy|^CustomResourceDefinition$|^Namespace$")
 		for _, object := range m {
-			Expect(object.GetNamespace() == namespace).To(Equal(namespaced(object.GetKind())), "%s %s", object.GetKind(), object.GetName())
+			where := namespace
+			if clusterScoped.MatchString(object.GetKind()) {
+				where = ""
+			}
+			Expect(object.GetNamespace()).To(Equal(where), "%s %s", object.GetKind(), object.GetName())
 			Expect(object.GetLabels()).To(HaveKeyWithValue("app.kubernetes.io/part-of", "machinist"), "%s %s", object.GetKind(), object.GetName())
 		}
 	})

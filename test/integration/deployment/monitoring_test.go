@@ -120,7 +120,7 @@ func scrape(ctx context.Context) map[string][]map[string]string {
 	options := manager.Options("--leader-elect", "--leader-elect-resource-namespace="+namespace, "--insecure-diagnostics")
 	options.DiagnosticsAddress = freeAddress(ctx)
 	manager.Run(c.Config, options)
-	answerAdmission()
+	answerAdmission(ctx)
 	where := suite.Namespace(ctx, c.Environment)
 	blue := builder.Cluster(where, "blue").Build()
 	lonely := builder.Machine(where, "waits").Build()
@@ -164,10 +164,10 @@ func forgetMetrics() {
 }
 
 // answerAdmission answers a request as the manager's webhook server does, so that its metrics have something to tell.
-func answerAdmission() {
+func answerAdmission(ctx context.Context) {
 	server := webhook.NewServer(webhook.Options{})
 	server.Register("/validate", http.NotFoundHandler())
-	server.WebhookMux().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/validate", nil))
+	server.WebhookMux().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/validate", nil))
 }
 
 var (
