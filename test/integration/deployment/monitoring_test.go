@@ -54,7 +54,9 @@ var _ = It("What alerts and the dashboard ask for is in the metrics of a manager
 		for _, s := range selectors {
 			found := series[s.metric]
 			Expect(found).NotTo(BeEmpty(), "%s asks for %s, which there isn't", where, s.metric)
-			Expect(slices.ContainsFunc(found, s.matches)).To(BeTrue(), "%s: no %s has %v, but %v", where, s.metric, s.matchers, found[0])
+			for _, alternative := range s.alternatives() {
+				Expect(slices.ContainsFunc(found, alternative.matches)).To(BeTrue(), "%s: no %s has %v, but %v", where, s.metric, alternative.matchers, found[0])
+			}
 			known = slices.AppendSeq(known, maps.Keys(found[0]))
 		}
 		for _, label := range grouping {
@@ -179,8 +181,10 @@ var (
 	clause = regexp.MustCompile(`\b(?:by|without|on|ignoring)\s*\(([^)]*)\)`)
 	// metricName is a metric with its matchers; or, if the third part isn't empty, a function.
 	metricName = regexp.MustCompile(`\b([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^}]*\})?(\s*\()?`)
-	duration   = regexp.MustCompile(`\[[^\]]*\]`)
-	operators  = []string{"and", "or", "unless", "bool", "offset", "sum", "min", "max", "avg", "count", "topk"}
+	// listed is a value that lists some.
+	listed    = regexp.MustCompile(`^\w+(\|\w+)+$`)
+	duration  = regexp.MustCompile(`\[[^\]]*\]`)
+	operators = []string{"and", "or", "unless", "bool", "offset", "sum", "min", "max", "avg", "count", "topk"}
 )
 
 // selector is a metric and what its labels have to be.
@@ -208,6 +212,23 @@ func read(query string) (selectors []selector, grouping []string) {
 		selectors = append(selectors, s)
 	}
 	return selectors, grouping
+}
+
+// alternatives are selectors for each of the values that a matcher lists.
+func (s selector) alternatives() []selector {
+	for i, m := range s.matchers {
+		if m[1] != "=~" || !listed.MatchString(m[2]) {
+			continue
+		}
+		var all []selector
+		for value := range strings.SplitSeq(m[2], "|") {
+			one := selector{metric: s.metric, matchers: slices.Clone(s.matchers)}
+			one.matchers[i] = []string{m[0], "=", value}
+			all = append(all, one.alternatives()...)
+		}
+		return all
+	}
+	return []selector{s}
 }
 
 // matches reports whether the series could be meant: it has the labels, and their values where these don't depend on what
@@ -241,6 +262,9 @@ var _ = It("A query is read as it is meant", func() {
 	Expect(grouping).To(ConsistOf("le", "webhook"))
 	Expect(selectors).To(Equal([]selector{
 		{metric: "a_bucket", matchers: [][]string{{"b", "=", "c"}, {"d", "=~", "e|f"}}}, {metric: "a_total"}, {metric: "g:h"},
+	}))
+	Expect(selector{metric: "a", matchers: [][]string{{"b", "=~", "c|d"}, {"e", "=~", "f.*"}}}.alternatives()).To(Equal([]selector{
+		{metric: "a", matchers: [][]string{{"b", "=", "c"}, {"e", "=~", "f.*"}}}, {metric: "a", matchers: [][]string{{"b", "=", "d"}, {"e", "=~", "f.*"}}},
 	}))
 	s := selector{metric: "a", matchers: [][]string{{"b", "=", "c"}, {"d", "!~", "e.*"}, {"code", "=", "500"}, {"job", "=", "x"}}}
 	Expect(s.matches(map[string]string{"b": "c", "d": "f", "code": "200"})).To(BeTrue())
