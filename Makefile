@@ -17,12 +17,22 @@ PEER ?= true
 ARGS ?=
 # VERSION is what bin/manager reports.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-# KUBECTL is used by install and uninstall: yours if there is one, else one that is built from its module.
+# IMG is the manager's image, ARCH the architecture that it is built for: amd64 or arm64.
+IMG ?= machinist/manager:$(VERSION)
+ARCH ?= $(shell go env GOARCH)
+# OVERLAY is what deploy and undeploy apply: a folder below config/.
+OVERLAY ?= default
+# FLAVOURS are what release writes: name=folder below config/.
+FLAVOURS := standalone=default coexist=overlays/coexist cert-manager=overlays/cert-manager sharded=overlays/sharded \
+  namespaced=overlays/namespaced prometheus=prometheus
+# CONTAINER_ENGINE is what image uses: docker or podman.
+CONTAINER_ENGINE ?= $(shell command -v docker || command -v podman || echo docker)
+# KUBECTL is used by install, deploy and their opposites: yours if there is one, else one that is built from its module.
 KUBECTL ?= $(shell command -v kubectl || echo '"$$(go -C hack/controlplane run ./ensure -components=kubectl)"/kubectl')
 
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint
 # Folders with a go.mod whose code we lint and test. hack/tools has none.
-MODULES := . hack/controlplane test/peers test/scale
+MODULES := . hack/controlplane hack/image test/peers test/scale
 
 ##@ General
 
@@ -94,6 +104,29 @@ run-manager: need-kubeconfig build ## Run the manager here, against the cluster 
 build: ## Build bin/manager.
 	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/manager .
 
+##@ Deploy
+
+# Without symbols: the image has no debugger. Both images below are made of this file.
+bin/linux-$(ARCH)/manager: FORCE
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ .
+
+.PHONY: FORCE
+FORCE:
+
+.PHONY: image
+image: bin/linux-$(ARCH)/manager ## Build the image IMG with docker or podman, for ARCH=amd64 or arm64.
+	$(CONTAINER_ENGINE) build --platform linux/$(ARCH) --build-arg TARGETARCH=$(ARCH) --tag $(IMG) .
+
+.PHONY: image-tarball
+image-tarball: bin/linux-$(ARCH)/manager ## Build bin/image-ARCH.tar, of image IMG, without a container engine.
+	@go -C hack/image run . -binary=$(CURDIR)/bin/linux-$(ARCH)/manager -arch=$(ARCH) -tag=$(IMG) -version=$(VERSION) \
+	  -revision=$$(git rev-parse HEAD 2>/dev/null) -created=$$(git log -1 --format=%ct 2>/dev/null || echo 0) \
+	  -output=$(CURDIR)/bin/image-$(ARCH).tar
+
+.PHONY: render
+render: ## Print what deploy applies, for IMG and OVERLAY=default, overlays/coexist, ...
+	@hack/manifests.sh $(OVERLAY) $(IMG)
+
 .PHONY: install
 install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG.
 	$(KUBECTL) apply --server-side --filename=config/crd/bases
@@ -101,6 +134,30 @@ install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG.
 .PHONY: uninstall
 uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
 	$(KUBECTL) delete --ignore-not-found --filename=config/crd/bases
+
+# What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
+.PHONY: deploy
+deploy: need-kubeconfig ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ...
+	@hack/manifests.sh $(OVERLAY) $(IMG) | $(KUBECTL) apply --server-side --force-conflicts --filename=-
+
+.PHONY: undeploy
+undeploy: need-kubeconfig ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
+	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds | $(KUBECTL) delete --ignore-not-found --filename=-
+	@# What is stored must stay readable without the manager, which has converted it.
+	@if hack/manifests.sh $(OVERLAY) | grep --count '^kind: CustomResourceDefinition' >/dev/null && \
+	    [[ -n "$$($(KUBECTL) get --ignore-not-found --output=name --filename=config/crd/bases)" ]]; then \
+	  $(KUBECTL) replace --filename=config/crd/bases; \
+	fi
+
+.PHONY: release
+release: ## Write dist/install-*.yaml, one for each flavour, with the image machinist/manager:VERSION.
+	@[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ && "$(VERSION)" != *-dirty ]] || \
+	  { echo "VERSION is $(VERSION), expected one such as v1.2.3: VERSION=v1.2.3 make release" >&2; exit 1; }
+	@mkdir -p dist
+	@for flavour in $(FLAVOURS); do \
+	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"dist/install-$${flavour%%=*}.yaml"; \
+	  echo "dist/install-$${flavour%%=*}.yaml"; \
+	done
 
 # Without this check a program would take whichever cluster ~/.kube/config points at.
 .PHONY: need-kubeconfig

@@ -113,7 +113,7 @@ func managerOptions(cfg *rest.Config, o Options) (ctrl.Options, error) {
 		PprofBindAddress:              o.ProfilerAddress,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              leaderElectionID,
+		LeaderElectionID:              o.leaseName(),
 		LeaderElectionNamespace:       o.LeaderElectNamespace,
 		LeaderElectionConfig:          leaderElectionConfig(cfg),
 		LeaderElectionReleaseOnCancel: true,

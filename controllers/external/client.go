@@ -21,6 +21,12 @@ type watches interface {
 	of(role *Role, resource schema.GroupVersionResource, namespace string) toolscache.ListerWatcherWithContext
 }
 
+// Which kinds there are is known only when a Machine references them. Those of these groups are the usual ones; for others
+// the provider brings a ClusterRole with the label cluster.x-k8s.io/aggregate-to-manager, as for Cluster API.
+//
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io;bootstrap.cluster.x-k8s.io,resources=*,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=controlplane.cluster.x-k8s.io,resources=*,verbs=list;watch
+
 // clients has a client for each role, since a client's decoder prunes what it reads. All share connections and rate limit.
 type clients map[*Role]rest.Interface
 

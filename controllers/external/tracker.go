@@ -104,6 +104,10 @@ func NewTracker(options Options) (*Tracker, error) {
 	}, nil
 }
 
+// A ClusterRole by itself, as CustomResourceDefinitions have no namespace: an installation for one namespace needs it too.
+//
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch,roleName=definitions-role
+
 // Source connects the Tracker to the queue of a controller: events of provider objects and of their CRDs are turned
 // into requests there. It must be registered with exactly one controller.
 func (t *Tracker) Source() source.Source {

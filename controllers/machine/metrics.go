@@ -79,6 +79,9 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 // waitsFor returns the first thing that the Machine waits for, nil if it is available.
 func waitsFor(machine *clusterv1.Machine) *waitLabels {
 	for _, blocking := range []string{clusterv1.MachineDeletingCondition, clusterv1.PausedCondition} {
+		if blocking == clusterv1.PausedCondition && isReserved(machine) {
+			continue // paused for others
+		}
 		if condition := status.Get(machine, blocking); condition != nil && condition.Status == metav1.ConditionTrue {
 			return &waitLabels{blocking, condition.Reason}
 		}

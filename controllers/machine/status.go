@@ -67,13 +67,24 @@ func pausedBecause(s *scope) string {
 	if s.cluster != nil && isTrue(s.cluster.Spec.Paused) {
 		reasons = append(reasons, "Cluster spec.paused is set to true")
 	}
-	if _, ok := s.machine.Annotations[clusterv1.PausedAnnotation]; ok {
+	if _, ok := s.machine.Annotations[clusterv1.PausedAnnotation]; ok && !isReserved(s.machine) {
 		reasons = append(reasons, "Machine has the "+clusterv1.PausedAnnotation+" annotation")
 	}
 	return strings.Join(reasons, ", ")
 }
 
+// isReserved reports whether the annotation that pauses the Machine has the value of its watch filter label: it is then meant
+// for all managers but the one with that filter. This is how Machines of ours live beside Cluster API's core manager.
+func isReserved(machine *clusterv1.Machine) bool {
+	value := machine.Annotations[clusterv1.PausedAnnotation]
+	return value != "" && value == machine.Labels[clusterv1.WatchLabel]
+}
+
+// setPaused leaves the condition of a reserved Machine alone: it is kept by those for whom the Machine is paused.
 func setPaused(s *scope, reason string) {
+	if isReserved(s.machine) {
+		return
+	}
 	condition := metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason}
 	if reason != "" {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, clusterv1.PausedReason, reason

@@ -157,6 +157,23 @@ var _ = DescribeTable("Paused", func(s *scope, conditionStatus metav1.ConditionS
 	Entry("no Cluster, but the annotation", knowing(noCluster, annotated("cluster.x-k8s.io/paused", "")), yes, "Paused", "Machine has the cluster.x-k8s.io/paused annotation"),
 )
 
+var _ = DescribeTable("The annotation that pauses a Machine with the value of its watch filter", func(s *scope, because string, theirs bool) {
+	Expect(pausedBecause(s)).To(Equal(because))
+	setPaused(s, because)
+	Expect(status.Get(s.machine, "Paused") == nil).To(Equal(theirs), "whether the condition is left to others")
+},
+	Entry("does not pause it", knowing(watched("machinist"), annotated("cluster.x-k8s.io/paused", "machinist")), "", true),
+	Entry("lets its Cluster pause it", knowing(watched("machinist"), annotated("cluster.x-k8s.io/paused", "machinist"), cluster(func(c *clusterv1.Cluster) { c.Spec.Paused = new(true) })),
+		"Cluster spec.paused is set to true", true),
+	Entry("pauses it with any other value", knowing(watched("machinist"), annotated("cluster.x-k8s.io/paused", "yes")), "Machine has the cluster.x-k8s.io/paused annotation", false),
+	Entry("pauses it if both are empty", knowing(watched(""), annotated("cluster.x-k8s.io/paused", "")), "Machine has the cluster.x-k8s.io/paused annotation", false),
+	Entry("pauses it without the label", knowing(annotated("cluster.x-k8s.io/paused", "machinist")), "Machine has the cluster.x-k8s.io/paused annotation", false),
+)
+
+func watched(by string) fact {
+	return func(s *scope) { s.machine.Labels = map[string]string{clusterv1.WatchLabel: by} }
+}
+
 var _ = Describe("Available", func() {
 	ready := func(conditionStatus metav1.ConditionStatus, since time.Duration) fact {
 		return stored(metav1.Condition{Type: "Ready", Status: conditionStatus, Reason: "Any", LastTransitionTime: ago(since)})

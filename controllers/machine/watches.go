@@ -31,6 +31,15 @@ import (
 // reconcileTimeout bounds one reconcile.
 const reconcileTimeout = time.Minute
 
+// What the controller does with objects of the management cluster. The finalizer of Machines is what an owner reference with
+// blockOwnerDeletion asks for where the API server enforces that.
+//
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines/status,verbs=patch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines/finalizers,verbs=update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machinedrainrules,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
 // SetupWithManager registers the controller: its indexes, and what wakes a Machine.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
 	if err := addIndexes(ctx, mgr.GetCache()); err != nil {

@@ -20,6 +20,10 @@ const kubeconfigKey = "value"
 // digest tells one kubeconfig from another without keeping credentials.
 type digest [sha256.Size]byte
 
+// Never listed and never watched: who may get a Secret has to know its name.
+//
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
 // readKubeconfig reads the Secret <cluster>-kubeconfig, and remembers the digest of what it has found.
 func (c *connection) readKubeconfig(ctx context.Context) (types.NamespacedName, []byte, error) {
 	secret := &corev1.Secret{}

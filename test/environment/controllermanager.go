@@ -27,7 +27,8 @@ const (
 	probeTimeout = time.Second
 )
 
-// startControllerManager runs the two controllers without which deletion in a test cluster is not what it is elsewhere.
+// startControllerManager runs the two controllers without which deletion in a test cluster is not what it is elsewhere, and
+// the one that puts together the ClusterRoles with an aggregation rule.
 func (e *Environment) startControllerManager(ctx context.Context, launch *launcher) error {
 	admin := envtest.User{Name: controllerManagerName, Groups: []string{"system:masters"}}
 	user, err := e.plane.AddUser(admin, &rest.Config{})
@@ -44,7 +45,7 @@ func (e *Environment) startControllerManager(ctx context.Context, launch *launch
 	}
 	manager, err := startComponent(launch, controllerManagerName,
 		"--kubeconfig="+kubeconfig,
-		"--controllers=garbage-collector-controller,namespace-controller",
+		"--controllers=clusterrole-aggregation-controller,garbage-collector-controller,namespace-controller",
 		"--leader-elect=false",
 		"--bind-address=127.0.0.1",
 		"--secure-port="+port,

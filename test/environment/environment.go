@@ -35,7 +35,8 @@ type Options struct {
 	// served when Start returns. A path that does not exist is an error.
 	CRDPaths []string
 
-	// WithControllerManager also runs kube-controller-manager, with the garbage collector and the namespace controller.
+	// WithControllerManager also runs kube-controller-manager, with the garbage collector, the namespace controller, and the
+	// controller that puts together ClusterRoles with an aggregation rule.
 	WithControllerManager bool
 
 	// CountRequests makes Requests work. See the package documentation for what it costs.

@@ -37,6 +37,8 @@ type Options struct {
 	Namespace string
 }
 
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinedeployments;machinesets,verbs=list;watch
+
 // Revisions watch MachineSets and MachineDeployments while they are installed. They are safe for concurrent use.
 type Revisions struct {
 	options           Options

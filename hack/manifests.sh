@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Copyright The Machinist Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Prints the manifests of a folder with a kustomization, as they are applied.
+#
+#   hack/manifests.sh FOLDER [IMAGE] [--without-crds]
+#
+# FOLDER is relative to config/, as in "default" or "overlays/coexist". IMAGE, with a tag or a digest, takes the place of the
+# manager's image. Without CRDs it prints what may be deleted: what people have stored goes with its CustomResourceDefinition.
+set -o errexit -o nounset -o pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() {
+  echo "manifests: $*" >&2
+  exit 1
+}
+
+(($# >= 1)) || fail "no folder is given: one below config/, as in default or overlays/coexist"
+folder=$1 image=${2:-} crds=${3:-}
+[[ -f config/${folder}/kustomization.yaml ]] || fail "config/${folder} has no kustomization.yaml"
+
+# kustomize reads folders relative to the file, so that has to be inside the repository.
+mkdir -p bin
+scratch=$(mktemp -d bin/manifests.XXXXXX)
+trap 'rm -rf "${scratch}"' EXIT
+{
+  cat <<YAML
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+sortOptions:
+  order: legacy
+resources:
+- ../../config/${folder}
+YAML
+  case ${image} in
+  '') ;;
+  *@*)
+    printf 'images:\n- name: machinist/manager\n  newName: %s\n  digest: %s\n' "${image%%@*}" "${image#*@}"
+    ;;
+  *)
+    # What follows a colon is a port if a slash follows it.
+    [[ ${image##*/} == *:* ]] || fail "image ${image} has neither tag nor digest: what runs later would depend on when it is pulled"
+    printf 'images:\n- name: machinist/manager\n  newName: %s\n  newTag: "%s"\n' "${image%:*}" "${image##*:}"
+    ;;
+  esac
+  case ${crds} in
+  '') ;;
+  --without-crds)
+    cat <<'YAML'
+patches:
+- target:
+    kind: CustomResourceDefinition
+  patch: |-
+    $patch: delete
+    apiVersion: apiextensions.k8s.io/v1
+    kind: CustomResourceDefinition
+    metadata:
+      name: all
+YAML
+    ;;
+  *) fail "what is ${crds}? Expected --without-crds or nothing" ;;
+  esac
+} >"${scratch}/kustomization.yaml"
+
+go tool -modfile=hack/tools/go.mod kustomize build "${scratch}"
