@@ -30,7 +30,7 @@ MODULES := . hack/controlplane test/peers test/scale
 help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "} \
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Code
 
@@ -99,6 +99,21 @@ install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG.
 .PHONY: uninstall
 uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
 	$(KUBECTL) delete --ignore-not-found --filename=config/crd/bases
+
+##@ Cluster
+
+.PHONY: cluster-up
+cluster-up: ## Start a Kubernetes of one node that runs pods on this machine (Linux, as root), and print its kubeconfig.
+	@go run ./hack/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Stop it, and remove all that it left.
+	@go run ./hack/cluster down
+
+.PHONY: test-e2e
+test-e2e: ## Take Machinist through its life on such a cluster, or on that of KUBECONFIG. ARGS="-ginkgo.v" is passed to go test.
+	@[[ -n "$${KUBECONFIG:-}" ]] || MACHINIST_E2E=true go test -count=1 -timeout=60m -run='^TestUpAndDown$$' ./hack/cluster
+	@MACHINIST_E2E=true go test -count=1 -timeout=60m ./test/e2e $(ARGS)
 
 # Without this check a program would take whichever cluster ~/.kube/config points at.
 .PHONY: need-kubeconfig
