@@ -105,7 +105,7 @@ func delegateControllers(dir string) error {
 	if err != nil {
 		return fmt.Errorf("reading the controllers of a cgroup: %w", err)
 	}
-	for _, controller := range strings.Fields(string(available)) {
+	for controller := range strings.FieldsSeq(string(available)) {
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+controller), 0o644); err != nil {
 			return fmt.Errorf("setting up the cluster's cgroup: %w", err)
 		}

@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"", "restart", "up now", "down -f", "load-image", "init"} {
-		if _, _, err := parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), "expected up, down, or load-image FILE...") {
+		if _, _, err := parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), "expected up, down, or load-image") {
 			t.Errorf("%q: got error %v, expected the usage", line, err)
 		}
 	}

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, out io.Writer, report reporter) err
 
 // parse checks the command line. Each command but load-image stands alone.
 func parse(args []string) (command string, rest []string, err error) {
-	usage := errors.New("expected up, down, or load-image FILE...")
+	usage := errors.New("expected up, down, or load-image with one file or more")
 	if len(args) == 0 {
 		return "", nil, usage
 	}

@@ -211,12 +211,12 @@ func (f *fleet) annotate(ctx context.Context, name, key string, value any) error
 	return k8s.Patch(ctx, machine, client.RawPatch(types.MergePatchType, patch))
 }
 
-// eventuallyWaits waits until the deletion of a Machine is at a step.
-func (f *fleet) eventuallyWaits(ctx context.Context, name, reason, message string) {
+// eventuallyDeleting waits until the deletion of a Machine is at a step.
+func eventuallyDeleting(ctx context.Context, key types.NamespacedName, reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		machine := &clusterv1.Machine{}
-		g.Expect(k8s.Get(ctx, f.key(name), machine)).To(Succeed())
+		g.Expect(k8s.Get(ctx, key, machine)).To(Succeed())
 		for _, condition := range machine.Status.Conditions {
 			if condition.Type == clusterv1.MachineDeletingCondition {
 				g.Expect(condition.Reason).To(Equal(reason))

@@ -147,13 +147,13 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		updateNode(func(node *corev1.Node) { node.Status.VolumesAttached = []corev1.AttachedVolume{{Name: volume}} })
 
 		Expect(k8s.Delete(ctx, builder.Machine(namespace, name).Build())).To(Succeed())
-		blue.eventuallyWaits(ctx, name, "WaitingForPreDrainHook", backupHook)
+		eventuallyDeleting(ctx, blue.key(name), "WaitingForPreDrainHook", backupHook)
 		Expect(blue.annotate(ctx, name, backupHook, nil)).To(Succeed())
-		blue.eventuallyWaits(ctx, name, "DrainingNode", "Pod apps/web: cannot evict pod")
+		eventuallyDeleting(ctx, blue.key(name), "DrainingNode", "Pod apps/web: cannot evict pod")
 		Expect(blue.workload().SetBudget(web, labels, 1)).To(Succeed())
-		blue.eventuallyWaits(ctx, name, "WaitingForVolumeDetach", volume)
+		eventuallyDeleting(ctx, blue.key(name), "WaitingForVolumeDetach", volume)
 		updateNode(func(node *corev1.Node) { node.Status.VolumesAttached = nil })
-		blue.eventuallyWaits(ctx, name, "WaitingForPreTerminateHook", etcdHook)
+		eventuallyDeleting(ctx, blue.key(name), "WaitingForPreTerminateHook", etcdHook)
 		Expect(blue.annotate(ctx, name, etcdHook, nil)).To(Succeed())
 		Eventually(func() error { return k8s.Get(ctx, blue.key(name), &clusterv1.Machine{}) }).WithContext(ctx).
 			Should(Satisfy(apierrors.IsNotFound))
