@@ -71,6 +71,21 @@ test: ## Run all tests with the race detector, against a real control plane. ARG
 control-plane: ## Build or find etcd, kube-apiserver and kube-controller-manager, and print their folder.
 	@go -C hack/controlplane run ./ensure
 
+##@ Cluster
+
+.PHONY: cluster-up
+cluster-up: ## Start a Kubernetes of one node that runs pods on this machine (Linux, as root), and print its kubeconfig.
+	@go run ./hack/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Stop it, and remove all that it left.
+	@go run ./hack/cluster down
+
+.PHONY: test-e2e
+test-e2e: ## Take Machinist through its life on such a cluster, or on that of KUBECONFIG. ARGS="-ginkgo.v" is passed to go test.
+	@[[ -n "$${KUBECONFIG:-}" ]] || MACHINIST_E2E=true go test -count=1 -timeout=60m -run='^TestUpAndDown$$' ./hack/cluster
+	@MACHINIST_E2E=true go test -count=1 -timeout=60m ./test/e2e $(ARGS)
+
 ##@ Run
 
 .PHONY: run
@@ -99,21 +114,6 @@ install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG.
 .PHONY: uninstall
 uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
 	$(KUBECTL) delete --ignore-not-found --filename=config/crd/bases
-
-##@ Cluster
-
-.PHONY: cluster-up
-cluster-up: ## Start a Kubernetes of one node that runs pods on this machine (Linux, as root), and print its kubeconfig.
-	@go run ./hack/cluster up
-
-.PHONY: cluster-down
-cluster-down: ## Stop it, and remove all that it left.
-	@go run ./hack/cluster down
-
-.PHONY: test-e2e
-test-e2e: ## Take Machinist through its life on such a cluster, or on that of KUBECONFIG. ARGS="-ginkgo.v" is passed to go test.
-	@[[ -n "$${KUBECONFIG:-}" ]] || MACHINIST_E2E=true go test -count=1 -timeout=60m -run='^TestUpAndDown$$' ./hack/cluster
-	@MACHINIST_E2E=true go test -count=1 -timeout=60m ./test/e2e $(ARGS)
 
 # Without this check a program would take whichever cluster ~/.kube/config points at.
 .PHONY: need-kubeconfig
