@@ -84,7 +84,7 @@ cluster-down: ## Stop it, and remove all that it left.
 .PHONY: test-e2e
 test-e2e: ## Take Machinist through its life on such a cluster, or on that of KUBECONFIG. ARGS="-ginkgo.v" is passed to go test.
 	@[[ -n "$${KUBECONFIG:-}" ]] || MACHINIST_E2E=true go test -count=1 -timeout=60m -run='^TestUpAndDown$$' ./hack/cluster
-	@MACHINIST_E2E=true go test -count=1 -timeout=60m ./test/e2e $(ARGS)
+	@MACHINIST_E2E=true go test -v -count=1 -timeout=60m ./test/e2e $(ARGS)
 
 ##@ Run
 
