@@ -242,8 +242,18 @@ func (f *fleet) delete(ctx context.Context) {
 // newNamespace makes one that lasts until the end of the container that it is called in.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "e2e-" + rand.String(5)}}
+	name := "e2e-" + rand.String(5)
+	createNamespace(ctx, name)
+	return name
+}
+
+// createNamespace makes a namespace of that name, which is deleted after the container that it is called in. What runs there
+// has to be as restricted as it can be.
+func createNamespace(ctx context.Context, name string) {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}
 	Expect(k8s.Create(ctx, namespace)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) error { return client.IgnoreNotFound(k8s.Delete(ctx, namespace)) })
-	return namespace.Name
 }

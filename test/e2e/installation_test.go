@@ -60,6 +60,11 @@ type installation struct {
 // deploy installs a flavour for the container that it is called in, which ends with neither it nor its kinds.
 func deploy(ctx context.Context, overlay string) *installation {
 	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		namespace := &corev1.Namespace{}
+		g.Expect(client.IgnoreNotFound(k8s.Get(ctx, types.NamespacedName{Name: system}, namespace))).To(Succeed())
+		g.Expect(namespace.DeletionTimestamp).To(BeNil(), "that of an earlier installation is still going")
+	}).WithContext(ctx).Should(Succeed())
 	i := &installation{overlay: overlay, before: inventory(ctx), audited: len(audited(0))}
 	DeferCleanup(func(ctx SpecContext) {
 		target.make(ctx, "undeploy", "OVERLAY="+overlay)

@@ -20,6 +20,7 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		installProviders(ctx)
+		createNamespace(ctx, system) // this flavour does not bring it
 		machinist = deploy(ctx, "overlays/namespaced")
 		elsewhere := newNamespace(ctx)
 		sim := startSimulator(ctx)
