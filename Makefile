@@ -40,7 +40,7 @@ MODULES := . hack/controlplane hack/image test/peers test/scale
 help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "} \
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Code
 
@@ -82,6 +82,21 @@ test: ## Run all tests with the race detector, against a real control plane. ARG
 .PHONY: control-plane
 control-plane: ## Build or find etcd, kube-apiserver and kube-controller-manager, and print their folder.
 	@go -C hack/controlplane run ./ensure
+
+##@ Cluster
+
+.PHONY: cluster-up
+cluster-up: ## Start a Kubernetes of one node that runs pods on this machine (Linux, as root), and print its kubeconfig.
+	@go run ./hack/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Stop it, and remove all that it left.
+	@go run ./hack/cluster down
+
+.PHONY: test-e2e
+test-e2e: ## Take Machinist through its life on such a cluster, or on that of KUBECONFIG. ARGS="-ginkgo.v" is passed to go test.
+	@[[ -n "$${KUBECONFIG:-}" ]] || MACHINIST_E2E=true go test -count=1 -timeout=60m -run='^TestUpAndDown$$' ./hack/cluster
+	@MACHINIST_E2E=true go test -v -count=1 -timeout=60m ./test/e2e $(ARGS)
 
 ##@ Run
 

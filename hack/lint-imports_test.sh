@@ -49,6 +49,7 @@ breaks main main.go ${ours}/hack/facadegen
 breaks tests-only controllers/a.go ${ours}/test/environment
 breaks tests-only controllers/external/b.go ${ours}/generated/facadetest
 breaks control-plane hack/controlplane/ensure/a.go k8s.io/klog/v2
+breaks cluster hack/cluster/a.go k8s.io/klog/v2
 breaks everywhere controllers/machine/b.go sigs.k8s.io/cluster-api/api/core/v1beta2
 breaks everywhere test/simulator/a.go sort
 breaks everywhere cmd/a.go k8s.io/utils/ptr

@@ -37,6 +37,10 @@ var components = []component{
 	{name: "kube-apiserver", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", downloadable: true},
 	{name: "kube-controller-manager", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager"},
 	{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", downloadable: true, optional: true},
+	// What makes a node of it, for hack/cluster.
+	{name: "kube-scheduler", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", optional: true},
+	{name: "kubelet", pkg: "k8s.io/kubernetes/cmd/kubelet", optional: true},
+	{name: "kube-proxy", pkg: "k8s.io/kubernetes/cmd/kube-proxy", optional: true},
 }
 
 // defaultComponents returns what a control plane consists of.

@@ -14,6 +14,8 @@
 //  3. etcd, kube-apiserver and kubectl from setup-envtest, if its index answers within seconds; it has nothing else
 //  4. a build from the Go modules that this module's go.mod names
 //
+// Besides the control plane it can build kubectl, and what hack/cluster makes a node of; -components names them.
+//
 // Only the folder goes to standard output; progress goes to standard error. The cache is the user's cache folder, or the
 // folder named by MACHINIST_CACHE. In it, each set of module versions and build flags has a folder of its own, so a new
 // version never meets an old binary, and a binary appears there in one step, so an interrupted run leaves no half of one.

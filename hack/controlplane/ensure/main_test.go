@@ -230,7 +230,7 @@ func TestMistakesAreExplained(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown component":    {[]string{"-components=kubelet"}, `unknown component "kubelet": have etcd,`},
+		"unknown component":    {[]string{"-components=kubeadm"}, `unknown component "kubeadm": have etcd,`},
 		"empty list":           {[]string{"-components="}, `unknown component ""`},
 		"superfluous argument": {[]string{"etcd"}, `unexpected argument "etcd"`},
 		"unknown flag":         {[]string{"-force"}, "flag provided but not defined: -force"},
