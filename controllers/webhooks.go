@@ -18,7 +18,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/machinist-dev/machinist/controllers/machine"
+	"github.com/machinist-dev/machinist/webhooks"
 	"github.com/machinist-dev/machinist/webhooks/certificates"
+	"github.com/machinist-dev/machinist/webhooks/references"
 	"github.com/machinist-dev/machinist/webhooks/server"
 )
 
@@ -50,7 +53,12 @@ func setUpWebhooks(mgr ctrl.Manager, o Options) error {
 	if err := mgr.AddReadyzCheck("webhooks", webhookServer.StartedChecker()); err != nil {
 		return fmt.Errorf("adding the webhooks to /readyz: %w", err)
 	}
-	return nil
+	return webhooks.Setup(mgr, webhooks.Options{
+		MachineTaintPropagation: o.FeatureGates[MachineTaintPropagation],
+		References: references.Options{
+			Mode: references.Mode(o.ReferenceValidation), Machines: machine.Finder{Reader: mgr.GetCache()}, Namespace: o.Namespace,
+		},
+	})
 }
 
 // newWebhookServer returns nil if there is to be none.
