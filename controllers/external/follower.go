@@ -10,7 +10,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -86,39 +85,35 @@ func (w *kindWatch) follow(ctx context.Context) {
 
 // adapt compares the CRD with what runs.
 func (f *follower) adapt(ctx context.Context) {
-	crd, err := f.readCRD(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return
-	case apierrors.IsNotFound(err):
-		f.stop(ctx, f.problem(CRDMissing, "CustomResourceDefinition %s for %s does not exist: install the provider, or correct the reference", f.crdName, f.kind.GroupKind))
-		return
-	case err != nil:
-		f.stop(ctx, f.problem(NotSynced, "CustomResourceDefinition %s can't be read: %v", f.crdName, err))
+	definition, err := f.readDefinition(ctx)
+	if ctx.Err() != nil {
 		return
 	}
-	resolution, err := contract.Resolve(crd.Labels)
+	if problem, known := errors.AsType[*KindError](err); known {
+		f.stop(ctx, problem)
+		return
+	}
 	if err != nil {
-		f.stop(ctx, f.problem(ContractUnknown, "CustomResourceDefinition %s: %v", f.crdName, err))
+		f.stop(ctx, f.problem(NotSynced, "%v", err))
 		return
 	}
 	state := f.state.Load()
 	switch {
-	case state.serving.serves(crd.UID, resolution.APIVersion):
+	case state.serving.serves(definition.UID, definition.APIVersion):
 		f.dropNext()
-		f.publishResolution(ctx, resolution)
-	case f.next.serves(crd.UID, resolution.APIVersion) && !f.nextFailed:
-		f.next.resolution = resolution
+		f.publishResolution(ctx, definition.Resolution)
+	case f.next.serves(definition.UID, definition.APIVersion) && !f.nextFailed:
+		f.next.resolution = definition.Resolution
 	default:
-		f.replace(ctx, crd.UID, resolution)
+		f.replace(ctx, definition.UID, definition.Resolution)
 	}
 }
 
-// readCRD fails if the cache of CRDs is not filled in time; when it is, its events make the follower look again.
-func (f *follower) readCRD(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+// readDefinition fails if the cache of CRDs is not filled in time; when it is, its events make the follower look again.
+func (f *follower) readDefinition(ctx context.Context) (*Definition, error) {
 	ctx, cancel := context.WithTimeout(ctx, staleAfter)
 	defer cancel()
-	return f.tracker.readCRD(ctx, f.crdName)
+	return ReadDefinition(ctx, f.tracker.cache, f.kind)
 }
 
 // replace starts the informer that shall serve next. One that failed for the same version is started again, too: the CRD

@@ -77,7 +77,7 @@ func (w *kindWatch) pending() *KindError {
 }
 
 func (w *kindWatch) problem(reason KindProblem, format string, args ...any) *KindError {
-	return &KindError{Kind: w.kind, Problem: reason, Message: fmt.Sprintf(format, args...)}
+	return newKindError(w.kind, reason, format, args...)
 }
 
 // get answers from the store of the serving informer, or from our own last write if the informer is behind it.

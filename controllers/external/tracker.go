@@ -22,7 +22,6 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -243,15 +242,6 @@ func (t *Tracker) crdChanged(obj any) {
 			watch.wake()
 		}
 	}
-}
-
-// readCRD returns the metadata of the CRD from the cache.
-func (t *Tracker) readCRD(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	crd := CRDMetadata()
-	if err := t.cache.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
-		return nil, err
-	}
-	return crd, nil
 }
 
 func (t *Tracker) enqueue(requests []reconcile.Request) {

@@ -1,0 +1,71 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package references
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+// The paths that the webhook server answers at; config/webhook/references.yaml has what is sent to them.
+const (
+	// Path is that of all rules.
+	Path = "/validate-references-cluster-x-k8s-io-v1beta2-machine"
+	// OlderPath is that of the one rule about what API version v1beta1 has and v1beta2 hasn't.
+	OlderPath = "/validate-references-cluster-x-k8s-io-v1beta1-machine"
+)
+
+// Options configure the validation of references.
+type Options struct {
+	Mode Mode
+	// Machines finds Machines by what they reference. Required unless the mode is Off.
+	Machines Machines
+	// Namespace is the only one whose Machines are judged, as that of the manager's cache; empty means all.
+	Namespace string
+	// ServiceAccount is the user name of the manager, system:serviceaccount:<namespace>:<name>. What it writes is not judged.
+	// If it is empty, the API server is asked who the manager is.
+	ServiceAccount string
+}
+
+// SetupWithManager makes the webhook server of the manager answer, in every replica, whether it leads or not. With mode Off
+// it answers, too, as long as it is asked: that everything is allowed.
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	counted, err := newMeter(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	v := &validator{mode: o.Mode, namespace: o.Namespace, meter: counted}
+	if o.Mode == Warn || o.Mode == Enforce {
+		if o.Machines == nil {
+			return fmt.Errorf("validation of references in mode %s needs something that finds Machines: set Options.Machines", o.Mode)
+		}
+		l, err := newLookups(mgr, o)
+		if err != nil {
+			return err
+		}
+		v.lookups = l
+	}
+	server := mgr.GetWebhookServer()
+	for path, handler := range map[string]*validator{Path: v.with(rules, decode), OlderPath: v.with(olderRules, decodeOlder)} {
+		server.Register(path, &webhook.Admission{Handler: handler})
+	}
+	return nil
+}
+
+// newMeter registers the metrics, or takes those that another manager of this process has registered.
+func newMeter(registry prometheus.Registerer) (*meter, error) {
+	m := unregisteredMeter()
+	var err error
+	if m.verdicts, err = register(registry, m.verdicts); err != nil {
+		return nil, err
+	}
+	if m.duration, err = register(registry, m.duration); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
