@@ -6,7 +6,6 @@ package references
 import (
 	"context"
 
-
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
@@ -94,4 +93,3 @@ func foreignNamespace(_ context.Context, r *request, p *part) (string, error) {
 	}
 	return "is ignored: the object is looked for in the namespace of the Machine", nil
 }
-

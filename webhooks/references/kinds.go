@@ -95,5 +95,5 @@ func forbiddenKind(ctx context.Context, r *request, p *part) (string, error) {
 	if err != nil || len(missing) == 0 {
 		return "", err
 	}
-	return "the manager may not " + strings.Join(missing, ", ") + " it: add a ClusterRole that aggregates to it", nil
+	return "the manager may not " + strings.Join(missing, ", ") + " it: a ClusterRole is missing", nil
 }

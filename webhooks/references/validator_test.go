@@ -1,0 +1,204 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package references
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/machinist-dev/machinist/controllers/external"
+)
+
+var _ = Describe("The validator", func() {
+	It("reports everything that it denies at once, and warns about the rest", func(ctx SpecContext) {
+		w := newWorld()
+		w.cluster = nil
+		problem("SimMachine", external.CRDMissing)(w)
+		problem("SimConfig", external.ContractUnknown)(w)
+		response := w.try(Enforce).Handle(ctx, create(machine()))
+		Expect(response.Allowed).To(BeFalse())
+		Expect(response.Result.Code).To(BeEquivalentTo(http.StatusUnprocessableEntity))
+		Expect(response.Result.Message).To(HavePrefix(`Machine.cluster.x-k8s.io "m" is invalid: [spec.infrastructureRef.kind: Invalid value: "SimMachine": its kind`))
+		Expect(response.Result.Details.Causes).To(HaveExactElements(
+			HaveField("Field", "spec.infrastructureRef.kind"), HaveField("Field", "spec.bootstrap.configRef.kind")))
+		Expect(response.Warnings).To(ConsistOf("spec.clusterName: there is no such Cluster yet: the Machine waits for it (R15)"))
+	})
+
+	It("looks each fact up once", func(ctx SpecContext) {
+		w := newWorld()
+		Expect(w.try(Warn).Handle(ctx, create(machine()))).To(allowSilently)
+		const kinds, objects, clusters, sharers, permissions = 2, 2, 1, 2, 2
+		Expect(w.lookedUp).To(Equal(kinds + objects + clusters + sharers + permissions))
+	})
+
+	It("looks nothing up for a change that touches no reference", func(ctx SpecContext) {
+		w := newWorld()
+		now := machine()
+		now.Spec.Version = "v1.37.2"
+		Expect(w.try(Warn).Handle(ctx, update(machine(), now))).To(allowSilently)
+		Expect(w.lookedUp).To(BeZero())
+	})
+
+	DescribeTable("lets pass", func(ctx SpecContext, change func(*admission.Request), namespace string) {
+		w := newWorld()
+		problem("SimMachine", external.CRDMissing)(w)
+		t := w.try(Enforce)
+		t.namespace = namespace
+		request := create(machine())
+		change(&request)
+		Expect(t.Handle(ctx, request)).To(allowSilently)
+		Expect(w.lookedUp).To(BeZero())
+	},
+		Entry("a subresource", func(r *admission.Request) { r.SubResource = "status" }, ""),
+		Entry("a deletion", func(r *admission.Request) { r.Operation = admissionv1.Delete }, ""),
+		Entry("a Machine in a namespace of others", func(*admission.Request) {}, "other"),
+		Entry("what it can't read", func(r *admission.Request) { r.Object.Raw = []byte(`{"spec":[]}`) }, ""),
+		Entry("an update of what it can't read", func(r *admission.Request) { r.Operation, r.OldObject.Raw = admissionv1.Update, []byte(`[]`) }, "ns"),
+	)
+
+	It("allows when it panics", func(ctx SpecContext) {
+		t := newWorld().try(Enforce)
+		t.lookups.definition = func(context.Context, external.Kind) (*external.Definition, error) { panic("at the disco") }
+		Expect(t.Handle(ctx, create(machine()))).To(allowSilently)
+	})
+
+	It("has an answer in time, however long a lookup would take", func(ctx SpecContext) {
+		t := newWorld().try(Enforce)
+		t.lookups.definition = func(ctx context.Context, _ external.Kind) (*external.Definition, error) {
+			deadline, limited := ctx.Deadline()
+			Expect(limited).To(BeTrue())
+			Expect(time.Until(deadline)).To(BeNumerically("<=", totalTimeout))
+			return nil, context.DeadlineExceeded
+		}
+		Expect(t.Handle(ctx, create(machine()))).To(allowSilently)
+	})
+
+	It("has no more series than rules, outcomes and operations, whatever it is asked", func(ctx SpecContext) {
+		t := newWorld().try(Warn)
+		for i := range 3 {
+			request := create(machine())
+			request.Operation = admissionv1.Operation(fmt.Sprint("MAKE UP", i))
+			Expect(t.Handle(ctx, request)).To(allowSilently)
+			Expect(t.Handle(ctx, create(machine()))).To(allowSilently)
+		}
+		families, err := t.registry.Gather()
+		Expect(err).NotTo(HaveOccurred())
+		for _, family := range families {
+			if family.GetName() == "machinist_reference_validation_duration_seconds" {
+				Expect(family.GetMetric()).To(HaveLen(2), "create and other")
+			}
+		}
+	})
+})
+
+var _ = Describe("Warnings", func() {
+	It("are cut between path and rule", func() {
+		v := &verdict{}
+		v.warn(field.NewPath("spec", "infrastructureRef", "name"), strings.Repeat("ü", 300), "R8b")
+		Expect(v.warnings).To(HaveExactElements(SatisfyAll(
+			HavePrefix("spec.infrastructureRef.name: üü"), HaveSuffix("ü… (R8b)"), WithTransform(utf8.RuneCountInString, Equal(maxWarning)))))
+	})
+
+	It("are said once, and no more than the API server passes on", func() {
+		v := &verdict{}
+		for i := range 100 {
+			for range 2 {
+				v.warn(field.NewPath("spec"), fmt.Sprintf("%3d", i)+strings.Repeat("x", 200), "R1")
+			}
+		}
+		Expect(v.warnings).To(HaveLen(maxWarnings / maxWarning))
+	})
+})
+
+var _ = DescribeTable("The cause of a failed lookup is told without what it is about",
+	func(err error, text string) { Expect(causeOf(fmt.Errorf("secret: %w", err))).To(Equal(text)) },
+	Entry("a timeout of ours", context.DeadlineExceeded, "no answer in time"),
+	Entry("a cache that isn't filled", apierrors.NewTimeoutError("failed waiting for Informer to sync", 0), "no answer in time"),
+	Entry("a cache that isn't started", &cache.ErrCacheNotStarted{}, "the manager has just started"),
+	Entry("no permission", apierrors.NewForbidden(schema.GroupResource{}, "n", nil), "the manager may not read it"),
+	Entry("an API server in trouble", apierrors.NewInternalError(errors.New("secret")), "the API server can't answer"),
+	Entry("anything else", errors.New("secret"), "the lookup failed; see the manager's log"),
+)
+
+var _ = Describe("The namespace of a reference in API version v1beta1", func() {
+	older := func(metadata, infra, config string) admission.Request {
+		return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: admissionv1.Create, Namespace: "ns", UserInfo: authenticationv1.UserInfo{Username: "user"},
+			Object: runtime.RawExtension{Raw: []byte(`{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Machine","metadata":{"name":"m"` + metadata + `},"spec":{"clusterName":"c",` +
+				`"infrastructureRef":{"apiVersion":"a/v1","kind":"K","name":"n"` + infra + `},"bootstrap":{"configRef":{"kind":"K","name":"n"` + config + `}}}}`)},
+		}}
+	}
+	handler := func(mode Mode) *validator { return newWorld().try(mode).with(olderRules, decodeOlder) }
+
+	It("is warned about if it is another (R11)", func(ctx SpecContext) {
+		for _, mode := range []Mode{Warn, Enforce} {
+			response := handler(mode).Handle(ctx, older("", `,"namespace":"other"`, `,"namespace":"third"`))
+			Expect(response.Allowed).To(BeTrue())
+			Expect(response.Warnings).To(HaveExactElements(
+				"spec.infrastructureRef.namespace: is ignored: the object is looked for in the namespace of the Machine (R11)",
+				"spec.bootstrap.configRef.namespace: is ignored: the object is looked for in the namespace of the Machine (R11)"))
+		}
+	})
+
+	It("is fine otherwise", func(ctx SpecContext) {
+		other := `,"namespace":"other"`
+		for _, request := range []admission.Request{
+			older("", `,"namespace":"ns"`, ""),
+			older(`,"deletionTimestamp":"2026-01-01T00:00:00Z"`, other, ""),
+			older(`,"annotations":{"`+SkipAnnotation+`":"R11"}`, other, ""),
+		} {
+			Expect(handler(Warn).Handle(ctx, request)).To(allowSilently)
+		}
+		Expect(handler(Off).Handle(ctx, older("", other, ""))).To(allowSilently)
+
+		By("being what it was")
+		request := older("", other, "")
+		request.Operation, request.OldObject = admissionv1.Update, request.Object
+		Expect(handler(Warn).Handle(ctx, request)).To(allowSilently)
+	})
+})
+
+var _ = Describe("Mode", func() {
+	It("is a flag", func() {
+		var mode Mode
+		for _, value := range []string{"off", "warn", "enforce"} {
+			Expect(mode.Set(value)).To(Succeed())
+			Expect(mode.String()).To(Equal(value))
+		}
+		Expect(mode.Set("panic")).To(MatchError(`expected off, warn or enforce, found "panic"`))
+		Expect(mode).To(Equal(Enforce))
+	})
+})
+
+var _ = It("Metrics of a second manager in a process are those of the first", func() {
+	registry := prometheus.NewPedanticRegistry()
+	first, err := newMeter(registry)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(newMeter(registry)).To(Equal(first))
+})
+
+var _ = It("Rules have IDs of their own", func() {
+	ids := map[string]bool{}
+	for _, r := range append(append([]rule{}, rules...), olderRules...) {
+		Expect(ids).NotTo(HaveKey(r.id))
+		ids[r.id] = true
+	}
+})
