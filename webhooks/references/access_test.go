@@ -13,21 +13,22 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
+	authenticationfake "k8s.io/client-go/kubernetes/typed/authentication/v1/fake"
+	authorizationfake "k8s.io/client-go/kubernetes/typed/authorization/v1/fake"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // authority is an API server that says who may do what.
 type authority struct {
-	*fake.Clientset
+	*clienttesting.Fake
 	allows func(*authorizationv1.ResourceAttributes) bool
 	asked  []authorizationv1.ResourceAttributes
 	err    error
 }
 
 func newAuthority() *authority {
-	a := &authority{Clientset: fake.NewClientset(), allows: func(*authorizationv1.ResourceAttributes) bool { return true }}
+	a := &authority{Fake: &clienttesting.Fake{}, allows: func(*authorizationv1.ResourceAttributes) bool { return true }}
 	a.PrependReactor("create", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if a.err != nil {
 			return true, nil, a.err
@@ -53,8 +54,9 @@ func newAuthority() *authority {
 }
 
 func (a *authority) access(clock *clocktesting.FakeClock) *access {
+	identities := &authenticationfake.FakeAuthenticationV1{Fake: a.Fake}
 	return &access{
-		reviews: a.AuthorizationV1(), identities: a.AuthenticationV1().SelfSubjectReviews(), clock: clock,
+		reviews: &authorizationfake.FakeAuthorizationV1{Fake: a.Fake}, identities: identities.SelfSubjectReviews(), clock: clock,
 		known: map[schema.GroupResource]knownAccess{},
 	}
 }
