@@ -47,7 +47,7 @@ var _ = It("A Machine becomes Running without a call for anything that its contr
 	Expect(k8s.Delete(ctx, m)).To(Succeed())
 	eventuallyGone(ctx, m)
 	after := calls()
-	Expect(after["create"]-before["create"]).To(Equal(2))
+	Expect(after["create"] - before["create"]).To(Equal(2))
 	Expect(after["update"]).To(Equal(before["update"]))
 
 	By("being called for a reference")
