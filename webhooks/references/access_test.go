@@ -61,28 +61,28 @@ func (a *authority) access(clock *clocktesting.FakeClock) *access {
 	}
 }
 
-var _ = Describe("Access", func() {
-	resource := schema.GroupResource{Group: "example.org", Resource: "things"}
+var things = schema.GroupResource{Group: "example.org", Resource: "things"}
 
+var _ = Describe("Access", func() {
 	It("is remembered for minutes, errors not at all", func(ctx SpecContext) {
 		authority, clock := newAuthority(), clocktesting.NewFakeClock(time.Now())
 		authority.allows = func(of *authorizationv1.ResourceAttributes) bool { return of.Verb != "watch" && of.Verb != "delete" }
 		access := authority.access(clock)
 
 		authority.err = errors.New("no")
-		_, err := access.missingVerbs(ctx, resource)
+		_, err := access.missingVerbs(ctx, things)
 		Expect(err).To(MatchError("asking whether the manager may get things.example.org: no"))
 		authority.err = nil
 
 		for range 2 {
-			Expect(access.missingVerbs(ctx, resource)).To(Equal([]string{"watch", "delete"}))
+			Expect(access.missingVerbs(ctx, things)).To(Equal([]string{"watch", "delete"}))
 		}
 		Expect(authority.asked).To(HaveLen(len(neededVerbs)))
 		Expect(authority.asked).To(HaveEach(SatisfyAll(HaveField("Group", "example.org"), HaveField("Resource", "things"), HaveField("Namespace", ""))))
 
 		authority.allows = func(*authorizationv1.ResourceAttributes) bool { return true }
 		clock.Step(accessMemory)
-		Expect(access.missingVerbs(ctx, resource)).To(BeEmpty())
+		Expect(access.missingVerbs(ctx, things)).To(BeEmpty())
 	})
 
 	It("of a requester is asked for with all that authorizers go by", func(ctx SpecContext) {

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -63,8 +62,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) (response
 	if !r.now.DeletionTimestamp.IsZero() {
 		return admission.Allowed("")
 	}
-	ctx = ctrl.LoggerInto(ctx, ctrl.LoggerFrom(ctx).WithValues(
-		"machine", klog.KRef(r.now.Namespace, r.now.Name), "operation", req.Operation, "dryRun", req.DryRun != nil && *req.DryRun))
+	ctx = ctrl.LoggerInto(ctx, ctrl.LoggerFrom(ctx).WithValues("operation", req.Operation, "dryRun", req.DryRun != nil && *req.DryRun))
 	return v.judge(ctx, r).response(r.now)
 }
 
@@ -111,7 +109,7 @@ func (v *validator) judge(ctx context.Context, r *request) *verdict {
 		}
 	}
 	if len(used) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Rules about references are skipped", "annotation", SkipAnnotation, "rules", slices.Compact(used), "user", r.user.Username)
+		ctrl.LoggerFrom(ctx).Info("Rules about references are skipped", "annotation", SkipAnnotation, "rules", slices.Compact(used))
 	}
 	return verdict
 }

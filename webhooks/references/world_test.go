@@ -6,6 +6,7 @@ package references
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -78,12 +79,7 @@ func (w *world) lookups() *lookups {
 		},
 		cluster: func(context.Context, types.NamespacedName) (*clusterv1.Cluster, error) { return look(w, w.cluster) },
 		machineExists: func(_ context.Context, key types.NamespacedName) (bool, error) {
-			for _, name := range w.existing {
-				if name == key.Name {
-					return look(w, true)
-				}
-			}
-			return look(w, false)
+			return look(w, slices.Contains(w.existing, key.Name))
 		},
 		machines:     machinesOf{w},
 		missingVerbs: func(context.Context, schema.GroupResource) ([]string, error) { return look(w, w.missing) },

@@ -99,12 +99,12 @@ func (u *user) asks(request func(c client.Client) error) answer {
 	return a
 }
 
-// creates creates the object.
+// creates sends the object.
 func (u *user) creates(ctx context.Context, object client.Object) answer {
 	return u.asks(func(c client.Client) error { return c.Create(ctx, object) })
 }
 
-// tries is creates as a dry run.
+// tries sends it as a dry run.
 func (u *user) tries(ctx context.Context, object client.Object) answer {
 	return u.asks(func(c client.Client) error {
 		return c.Create(ctx, object.DeepCopyObject().(client.Object), client.DryRunAll)

@@ -95,11 +95,12 @@ var _ = Describe("What is found at creation", func() {
 
 func same(*clusterv1.Machine) {}
 
-var _ = Describe("What is found in an update", func() {
-	running := map[string]any{
-		"initialization": map[string]any{"infrastructureProvisioned": true}, "nodeRef": map[string]any{"name": "node"},
-	}
+// running is what the status of a Machine says whose machine exists.
+var running = map[string]any{
+	"initialization": map[string]any{"infrastructureProvisioned": true}, "nodeRef": map[string]any{"name": "node"},
+}
 
+var _ = Describe("What is found in an update", func() {
 	DescribeTable("by the rules about changes",
 		func(ctx SpecContext, start func(builder.MachineBuilder) builder.MachineBuilder, change func(*clusterv1.Machine), want found) {
 			for _, mode := range []string{warn, enforce} {

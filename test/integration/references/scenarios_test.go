@@ -58,9 +58,10 @@ var _ = DescribeTable("A Machine is moved or restored with all that belongs to i
 	Expect(admin.creates(ctx, p.machine("m").WithProviderID("sim:///m").WithDataSecretName("data").WithOwner(owner).Build())).To(saySilently())
 })...)
 
-var _ = Describe("A Machine comes before the CRDs of its provider", func() {
-	unknown := infra(schema.GroupKind{Group: infraGroup, Kind: "Unheard"}, "m")
+// unknown is a reference to a kind that no provider has.
+var unknown = infra(schema.GroupKind{Group: infraGroup, Kind: "Unheard"}, "m")
 
+var _ = Describe("A Machine comes before the CRDs of its provider", func() {
 	It("passes with a warning in mode warn, and the API server passes on the whole text", func(ctx SpecContext) {
 		p := newPlace(ctx, warn)
 		m := p.machine("m").With(unknown).Build()

@@ -105,11 +105,11 @@ func serveOlderMachines(ctx SpecContext) {
 }
 
 // merge sends a JSON merge patch.
-func merge(ctx SpecContext, object client.Object, content map[string]any, options ...client.PatchOption) {
+func merge(ctx SpecContext, object client.Object, content map[string]any) {
 	GinkgoHelper()
 	data, err := json.Marshal(content)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(k8s.Patch(ctx, object, client.RawPatch(types.MergePatchType, data), options...)).To(Succeed())
+	Expect(k8s.Patch(ctx, object, client.RawPatch(types.MergePatchType, data))).To(Succeed())
 }
 
 func mergeStatus(ctx SpecContext, object client.Object, status map[string]any) {
