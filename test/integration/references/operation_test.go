@@ -104,6 +104,26 @@ var _ = It("A replica that does not lead judges, too", func(ctx SpecContext) {
 	Expect(mgr.Elected()).NotTo(BeClosed())
 })
 
+var _ = It("A replica whose caches are not filled lets Machines pass, and says so", func(ctx SpecContext) {
+	mgr, err := controllers.NewManager(managerConfig(), manager.Options())
+	Expect(err).NotTo(HaveOccurred())
+	p := newNamespace(ctx, "starting")
+	server := listen(mgr, references.Warn, "starting")
+	serving, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Start(serving) }()
+	DeferCleanup(func() {
+		stop()
+		Eventually(ended).Should(Receive(BeNil()))
+	})
+	before := verdicts("R1", "error")
+	Eventually(func() answer { return admin.tries(ctx, p.machine("m").Build()) }).WithContext(ctx).Should(warnAbout(
+		"spec.infrastructureRef could not be checked: the manager has just started",
+		"spec.bootstrap.configRef could not be checked: the manager has just started",
+		"spec.clusterName could not be checked: the manager has just started"))
+	Expect(verdicts("R1", "error")).To(BeNumerically(">", before))
+})
+
 // "A second Machine that claims an InfraMachine says so and does not get it" in test/integration shows what the controller
 // does with one that comes later; here both pass admission, or one is denied, as it happens.
 var _ = It("Of Machines that claim an InfraMachine at the same moment one gets it, and each other that was let pass says so", func(ctx SpecContext) {

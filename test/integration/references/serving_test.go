@@ -90,14 +90,20 @@ func register(label string) *envtest.WebhookInstallOptions {
 // serve lets the manager judge the Machines of namespaces with the label, and waits until it does.
 func serve(ctx SpecContext, mgr ctrl.Manager, mode references.Mode, label string) {
 	GinkgoHelper()
+	Expect(mgr.Add(listen(mgr, mode, label))).To(Succeed())
+	p := newNamespace(ctx, label)
+	Eventually(func() answer { return admin.tries(ctx, p.machine("m").Build()) }).WithContext(ctx).Should(warnAbout("spec.clusterName R15"))
+}
+
+// listen returns a webhook server, which isn't started, for the Machines of namespaces with the label.
+func listen(mgr ctrl.Manager, mode references.Mode, label string) webhook.Server {
+	GinkgoHelper()
 	install := register(label)
 	server := webhook.NewServer(webhook.Options{Host: install.LocalServingHost, Port: install.LocalServingPort, CertDir: install.LocalServingCertDir})
 	Expect(references.SetupWithManager(serving{mgr, server}, references.Options{
 		Mode: mode, Machines: machine.Finder{Reader: mgr.GetCache()},
 	})).To(Succeed())
-	Expect(mgr.Add(server)).To(Succeed())
-	p := newNamespace(ctx, label)
-	Eventually(func() answer { return admin.tries(ctx, p.machine("m").Build()) }).WithContext(ctx).Should(warnAbout("spec.clusterName R15"))
+	return server
 }
 
 // calls are how often this process was asked about Machines, by operation.
