@@ -5,7 +5,7 @@ package references
 
 import "fmt"
 
-// Mode is what is done about findings. The zero value is Off. It implements pflag.Value.
+// Mode is what is done about findings. Empty, it is the same as Off. It implements pflag.Value.
 type Mode string
 
 const (

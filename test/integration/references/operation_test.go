@@ -116,12 +116,12 @@ var _ = It("A replica whose caches are not filled lets Machines pass, and says s
 		stop()
 		Eventually(ended).Should(Receive(BeNil()))
 	})
-	before := verdicts("R1", "error")
+	before := verdicts("R15", "error")
 	Eventually(func() answer { return admin.tries(ctx, p.machine("m").Build()) }).WithContext(ctx).Should(warnAbout(
 		"spec.infrastructureRef could not be checked: the manager has just started",
 		"spec.bootstrap.configRef could not be checked: the manager has just started",
 		"spec.clusterName could not be checked: the manager has just started"))
-	Expect(verdicts("R1", "error")).To(BeNumerically(">", before))
+	Expect(verdicts("R15", "error")).To(BeNumerically(">", before))
 })
 
 // "A second Machine that claims an InfraMachine says so and does not get it" in test/integration shows what the controller
