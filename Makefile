@@ -48,12 +48,12 @@ help: ## Show this list.
 generate: ## Make all generated files again: deep copies, CRDs, clients, the facade and its documentation, webhooks.
 	hack/update-codegen.sh
 	hack/update-facade.sh
-	hack/update-webhooks.sh
+	hack/update-manifests.sh
 
 .PHONY: manifests
 manifests: ## Make the CRDs in config/crd and the code that comes from the same types, and the webhooks in config/webhook.
 	hack/update-codegen.sh
-	hack/update-webhooks.sh
+	hack/update-manifests.sh
 
 .PHONY: fmt
 fmt: ## Format the Go code.

@@ -62,7 +62,3 @@ tool informer-gen \
   --output-dir generated/informers \
   --output-pkg "${clients}/informers" \
   "${api}"
-
-# Last, as these load the code that needs all of the above to compile.
-rm -f config/rbac/role.yaml
-tool controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:artifacts:config=config/rbac
