@@ -60,7 +60,9 @@ func (p place) uninstall(ctx context.Context, name string) {
 	GinkgoHelper()
 	crd := simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: p.kind(name)})
 	Expect(newUser.Delete(ctx, crd)).To(Succeed())
-	Eventually(func() bool { return apierrors.IsNotFound(newUser.Get(ctx, client.ObjectKeyFromObject(crd), crd)) }).WithContext(ctx).Should(BeTrue())
+	gone := func() bool { return apierrors.IsNotFound(newUser.Get(ctx, client.ObjectKeyFromObject(crd), crd)) }
+	// The API server looks every 5 s whether all objects of the kind are gone.
+	Eventually(gone).WithContext(ctx).WithTimeout(suite.CollectionTimeout).Should(BeTrue())
 }
 
 func (p place) key(name string) client.ObjectKey {
