@@ -288,3 +288,37 @@ func TestMissingToolsAreNamed(t *testing.T) {
 		t.Errorf("the tools are not first: %s", path)
 	}
 }
+
+func TestInstalledToolsWillDoWithoutPackages(t *testing.T) {
+	dir := t.TempDir()
+	write := func(content string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write("#!/bin/sh\necho no network >&2\nexit 100\n", "apt-get")
+	write("", networkPlugins...)
+	t.Setenv("PATH", dir)
+	folders := networkFolders
+	networkFolders = []string{dir}
+	t.Cleanup(func() { networkFolders = folders })
+	f, report := folder{t.TempDir()}, reporter{t.Output()}
+
+	if _, err := findTools(t.Context(), f, report); err == nil || !strings.Contains(err.Error(), "no network") {
+		t.Errorf("got error %v, expected that of apt-get", err)
+	}
+	write("", toolPrograms...)
+	found, err := findTools(t.Context(), f, report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "runc"); found.root != "" || found.programs["runc"] != want || found.networking != dir {
+		t.Errorf("found %v, expected what is in %s", found, dir)
+	}
+	if left := names(t, f.base); len(left) > 0 {
+		t.Errorf("the download that failed has left %v", left)
+	}
+}

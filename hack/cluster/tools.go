@@ -52,7 +52,12 @@ func findTools(ctx context.Context, f folder, report reporter) (tools, error) {
 	if !exists(root) {
 		report.say("downloading %s; they are unpacked into the cache, not installed", strings.Join(packages, ", "))
 		if err := unpack(ctx, root, report); err != nil {
-			return tools{}, err
+			installed, missing := locate(tools{})
+			if missing != nil || ctx.Err() != nil {
+				return tools{}, err
+			}
+			report.say("taking what is installed instead: %v", err)
+			return installed, nil
 		}
 	}
 	return locate(tools{root: root})
