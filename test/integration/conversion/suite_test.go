@@ -112,7 +112,7 @@ func startManager() {
 	GinkgoHelper()
 	mgr, err := ctrl.NewManager(env.ConfigFor("manager"), ctrl.Options{
 		Scheme:  controllers.NewScheme(),
-		Cache:   watchcache.ManagementOptions(watchcache.Management{SyncPeriod: 10*time.Hour, CRD: external.CRDMetadata()}),
+		Cache:   watchcache.ManagementOptions(watchcache.Management{SyncPeriod: 10 * time.Hour, CRD: external.CRDMetadata()}),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		WebhookServer: webhook.NewServer(webhook.Options{
 			Host: serving.LocalServingHost, Port: serving.LocalServingPort, CertDir: serving.LocalServingCertDir,
