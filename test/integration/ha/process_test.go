@@ -77,6 +77,12 @@ func guard(pid int) (release func()) {
 	}
 }
 
+// expectAlive fails the spec if the process has ended.
+func (p *process) expectAlive() {
+	GinkgoHelper()
+	Expect(p.exited).NotTo(BeClosed(), "process %d has ended by itself", p.Pid)
+}
+
 // kill is what happens to the processes of a machine that fails.
 func (p *process) kill() {
 	GinkgoHelper()

@@ -31,6 +31,9 @@ const (
 	defaultMachines  = 300
 	// convergenceTimeout is how long all Machines may take. 1,000 take less than a minute on two free cores.
 	convergenceTimeout = 4 * time.Minute
+	// countInterval is the time between two counts of all Machines. A list of 1,000 costs the API server and us as much as some
+	// dozens of other requests.
+	countInterval = 3 * time.Second
 )
 
 func TestHA(t *testing.T) {

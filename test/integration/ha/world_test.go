@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,11 +28,10 @@ import (
 	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
-// The election is quicker than by default, and slow enough for a busy computer.
+// The times of the election are the defaults. With shorter ones a busy computer loses leaders that nobody has killed.
 const (
-	leaseDuration = 6 * time.Second
-	renewDeadline = 4 * time.Second
-	retryPeriod   = 500 * time.Millisecond
+	leaseDuration = 15 * time.Second
+	retryPeriod   = 2 * time.Second
 )
 
 // parallel is how many requests of ours are under way at the same time.
@@ -63,8 +63,7 @@ func (w world) manager(ctx context.Context, flags ...string) *process {
 	before := w.watches(ctx)
 	p := start(ctx, append([]string{
 		"--namespace=" + w.namespace, "--leader-elect", "--leader-elect-resource-namespace=" + w.namespace,
-		"--leader-elect-lease-duration=" + leaseDuration.String(), "--leader-elect-renew-deadline=" + renewDeadline.String(),
-		"--leader-elect-retry-period=" + retryPeriod.String(), "--webhook-port=0",
+		"--leader-elect-lease-duration=" + leaseDuration.String(), "--leader-elect-retry-period=" + retryPeriod.String(), "--webhook-port=0",
 	}, flags...)...)
 	Eventually(func(g Gomega) {
 		g.Expect(p.exited).NotTo(BeClosed())
@@ -101,7 +100,7 @@ func (w world) eventuallyHeldByAnother(ctx context.Context, before string) time.
 		lease := w.lease(ctx, g)
 		g.Expect(lease.Spec.HolderIdentity).To(HaveValue(Not(BeElementOf("", before))))
 		acquired = lease.Spec.AcquireTime.Time
-	}).WithContext(ctx).Should(Succeed())
+	}).WithContext(ctx).WithTimeout(3 * leaseDuration).Should(Succeed())
 	return acquired
 }
 
@@ -154,29 +153,39 @@ func (w world) inBackground(work func() error) (done chan struct{}) {
 	return done
 }
 
-// running is how many Machines are Running.
-func (w world) running(ctx context.Context, g Gomega) int {
+// states is how many Machines are in which phase, and if that isn't Running, for which reason they are not ready.
+func (w world) states(ctx context.Context, g Gomega) map[string]int {
 	list := &clusterv1.MachineList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
-	running := 0
+	states := map[string]int{}
 	for i := range list.Items {
-		if list.Items[i].Status.GetTypedPhase() == clusterv1.MachinePhaseRunning {
-			running++
+		machine := &list.Items[i]
+		state := machine.Status.Phase
+		if ready := meta.FindStatusCondition(machine.Status.Conditions, clusterv1.MachineReadyCondition); state != running && ready != nil {
+			state += ": " + ready.Message
 		}
+		states[state]++
 	}
-	return running
+	return states
 }
 
-func (w world) eventuallyRunning(ctx context.Context) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) { g.Expect(w.running(ctx, g)).To(Equal(w.total())) }).
-		WithContext(ctx).WithTimeout(convergenceTimeout).WithPolling(suite.ConsistentlyDuration).Should(Succeed())
-}
+const running = string(clusterv1.MachinePhaseRunning)
 
-// eventuallyEmpty waits until Machines and their objects are gone.
-func (w world) eventuallyEmpty(ctx context.Context) {
+// eventuallyRunning waits until all Machines are Running, as long as that manager is at work.
+func (w world) eventuallyRunning(ctx context.Context, by *process) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
+		by.expectAlive()
+		g.Expect(w.states(ctx, g)).To(Equal(map[string]int{running: w.total()}))
+	}).
+		WithContext(ctx).WithTimeout(convergenceTimeout).WithPolling(countInterval).Should(Succeed())
+}
+
+// eventuallyEmpty waits until Machines and their objects are gone, as long as that manager is at work.
+func (w world) eventuallyEmpty(ctx context.Context, by *process) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		by.expectAlive()
 		list := &clusterv1.MachineList{}
 		g.Expect(k8s.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
 		g.Expect(list.Items).To(BeEmpty())
@@ -186,7 +195,7 @@ func (w world) eventuallyEmpty(ctx context.Context) {
 			g.Expect(k8s.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
 			g.Expect(list.Items).To(BeEmpty())
 		}
-	}).WithContext(ctx).WithTimeout(convergenceTimeout).WithPolling(suite.ConsistentlyDuration).Should(Succeed())
+	}).WithContext(ctx).WithTimeout(convergenceTimeout).WithPolling(countInterval).Should(Succeed())
 }
 
 // provided matches requests of that verb for provider objects which have succeeded.
