@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/machinist-dev/machinist/test/environment"
-	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/manager"
 )
 
@@ -34,10 +33,19 @@ type cluster struct {
 // newCluster starts one with the namespace of the manager.
 func newCluster(ctx context.Context) *cluster {
 	GinkgoHelper()
-	env := suite.Start(ctx, environment.Options{WithControllerManager: true, CountRequests: true})
+	env := startEnvironment(ctx)
 	c := &cluster{Environment: env, k8s: manager.User(env, "deployment-test")}
 	Expect(c.k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	return c
+}
+
+// startEnvironment starts a control plane that ends with the node that calls it.
+func startEnvironment(ctx context.Context) *environment.Environment {
+	GinkgoHelper()
+	env, err := environment.Start(ctx, environment.Options{WithControllerManager: true, CountRequests: true})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(env.Stop)
+	return env
 }
 
 // apply applies objects as kubectl apply --server-side does.

@@ -15,13 +15,12 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/test/builder"
-	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/manager"
 )
 
 var _ = It("make deploy installs and upgrades, and make undeploy leaves what people have stored", func(ctx SpecContext) {
-	env := suite.Start(ctx, environment.Options{WithControllerManager: true})
+	env := startEnvironment(ctx)
 	k8s := manager.User(env, "deployment-test")
 	run := func(args ...string) {
 		GinkgoHelper()

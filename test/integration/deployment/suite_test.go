@@ -21,5 +21,6 @@ func TestDeployment(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	suite.SetDefaults()
-	render(ctx, "default") // builds kustomize, if it has not been built
+	suite.SetLogger(suite.Logger()) // once: what a manager of an earlier spec has left may still look at it
+	render(ctx, "default")          // builds kustomize, if it has not been built
 })
