@@ -66,7 +66,9 @@ func installDefinitions(options envtest.CRDInstallOptions) {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(envtest.UninstallCRDs(target.config, envtest.CRDInstallOptions{CRDs: crds})).To(Succeed())
 		for _, crd := range crds {
-			Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(crd), &apiextensionsv1.CustomResourceDefinition{}) }).
+			Eventually(func() error {
+				return k8s.Get(ctx, client.ObjectKeyFromObject(crd), &apiextensionsv1.CustomResourceDefinition{})
+			}).
 				WithContext(ctx).Should(Satisfy(apierrors.IsNotFound), crd.Name)
 		}
 	})
