@@ -90,10 +90,9 @@ func installClusterAPI(ctx context.Context) {
 	const module = "sigs.k8s.io/cluster-api"
 	run(ctx, nil, "go", "-C", peerModule, "mod", "download", module)
 	folder := run(ctx, nil, "go", "-C", peerModule, "list", "-m", "-f", "{{.Dir}}", module)
-	options := envtest.CRDInstallOptions{Paths: []string{filepath.Join(folder, "core", "config", "crd", "bases")}, ErrorIfPathMissing: true}
-	crds, err := envtest.InstallCRDs(target.config, options)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() error { return envtest.UninstallCRDs(target.config, envtest.CRDInstallOptions{CRDs: crds}) })
+	installDefinitions(envtest.CRDInstallOptions{
+		Paths: []string{filepath.Join(folder, "core", "config", "crd", "bases")}, ErrorIfPathMissing: true,
+	})
 }
 
 // definitions are those of Cluster API's core, by name.

@@ -43,9 +43,7 @@ func installProviders(ctx context.Context) {
 		simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: metalMachine}),
 		simulator.BootstrapConfigCRD(simulator.CRDOptions{}),
 	}
-	_, err := envtest.InstallCRDs(target.config, envtest.CRDInstallOptions{CRDs: crds})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() error { return envtest.UninstallCRDs(target.config, envtest.CRDInstallOptions{CRDs: crds}) })
+	installDefinitions(envtest.CRDInstallOptions{CRDs: crds})
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "metal-provider", Labels: map[string]string{providerLabel: "true"}},
 		Rules: []rbacv1.PolicyRule{{
@@ -56,6 +54,24 @@ func installProviders(ctx context.Context) {
 	}
 	Expect(k8s.Create(ctx, role)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) error { return client.IgnoreNotFound(k8s.Delete(ctx, role)) })
+}
+
+// installDefinitions installs kinds for the container that it is called in. After that they are really gone: one that is still
+// going would take its successor with it.
+func installDefinitions(options envtest.CRDInstallOptions) {
+	GinkgoHelper()
+	options.MaxTime = eventuallyTimeout
+	crds, err := envtest.InstallCRDs(target.config, options)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(envtest.UninstallCRDs(target.config, envtest.CRDInstallOptions{CRDs: crds})).To(Succeed())
+		for _, crd := range crds {
+			Eventually(func() error {
+				return k8s.Get(ctx, client.ObjectKeyFromObject(crd), &apiextensionsv1.CustomResourceDefinition{})
+			}).
+				WithContext(ctx).Should(Satisfy(apierrors.IsNotFound), crd.Name)
+		}
+	})
 }
 
 // release takes all finalizers off the objects of all kinds that a fleet consists of.

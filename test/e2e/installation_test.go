@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -135,6 +136,23 @@ func describePods(ctx context.Context) string {
 	}
 	return text.String()
 }
+
+// logTail is how many of the last lines of each of the manager's pods are shown with a spec that fails. The pods are gone
+// soon after.
+const logTail = 100
+
+var _ = JustAfterEach(func(ctx SpecContext) {
+	if !CurrentSpecReport().Failed() || k8s == nil {
+		return
+	}
+	clientset, err := kubernetes.NewForConfig(target.config)
+	Expect(err).NotTo(HaveOccurred())
+	fmt.Fprint(GinkgoWriter, describePods(ctx))
+	for _, pod := range pods(ctx) {
+		log, err := clientset.CoreV1().Pods(system).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: new(int64(logTail))}).DoRaw(ctx)
+		fmt.Fprintf(GinkgoWriter, "the log of pod %s (error: %v):\n%s\n", pod.Name, err, log)
+	}
+}, NodeTimeout(eventuallyTimeout))
 
 // restarts counts those of the manager's containers.
 func restarts(ctx context.Context) int32 {
