@@ -20,10 +20,13 @@ var _ = Describe("A workload cluster", func() {
 	var (
 		cluster *simulator.Cluster
 		config  *rest.Config
-		pod     = types.NamespacedName{Namespace: "machinist-system", Name: "manager"}
+		inside  *rest.Config
+		pod     types.NamespacedName
 		uid     types.UID
 	)
 	BeforeEach(func() {
+		pod = types.NamespacedName{Namespace: "machinist-system", Name: "manager"}
+		inside = &rest.Config{Host: "https://10.96.0.1:443", BearerToken: "the manager's", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("inside")}}
 		server, err := simulator.Start(simulator.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(server.Close)
@@ -39,8 +42,6 @@ var _ = Describe("A workload cluster", func() {
 		config, err = clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 		Expect(err).NotTo(HaveOccurred())
 	})
-	inside := &rest.Config{Host: "https://10.96.0.1:443", BearerToken: "the manager's", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("inside")}}
-
 	DescribeTable("is that of the manager's own Pod", func(change func(*Self), own bool) {
 		self := Self{Pod: pod, UID: uid, Config: inside}
 		change(&self)

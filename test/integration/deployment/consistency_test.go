@@ -25,9 +25,6 @@ import (
 	"github.com/machinist-dev/machinist/controllers"
 )
 
-// arriving are flags that the manager does not have yet.
-var arriving = []string{"webhook-cert-rotation", "webhook-cert-dir"}
-
 var _ = Describe("In every flavour", func() {
 	each := func(text string, check func(m manifests, deployments []*appsv1.Deployment)) {
 		for _, flavour := range flavours {
@@ -45,12 +42,6 @@ var _ = Describe("In every flavour", func() {
 			options := controllers.Options{}
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 			options.BindFlags(flags)
-			for _, name := range arriving {
-				if flags.Lookup(name) == nil {
-					flags.String(name, "", "")
-					flags.Lookup(name).NoOptDefVal = "true"
-				}
-			}
 			args := strings.ReplaceAll(strings.Join(d.Spec.Template.Spec.Containers[0].Args, "\n"), "$(POD_NAMESPACE)", namespace)
 			Expect(flags.Parse(strings.Split(args, "\n"))).To(Succeed())
 			Expect(options.Validate()).To(Succeed())

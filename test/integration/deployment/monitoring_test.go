@@ -30,8 +30,8 @@ import (
 	"github.com/machinist-dev/machinist/test/simulator"
 )
 
-// arrivingMetrics are metrics with their labels that the manager does not have yet.
-var arrivingMetrics = map[string][]map[string]string{
+// ofWebhooks are metrics with their labels that a manager without webhooks, as here, does not have.
+var ofWebhooks = map[string][]map[string]string{
 	"machinist_webhook_certificate_expiry_timestamp_seconds": {{"certificate": "serving"}},
 	"machinist_reference_validation_rules_total":             {{"rule": "R1", "outcome": "error", "operation": "create"}},
 }
@@ -46,7 +46,7 @@ var _ = It("What alerts and the dashboard ask for is in the metrics of a manager
 	queries := queriesOf(render(ctx, "prometheus"))
 	Expect(len(queries)).To(BeNumerically(">", 40))
 	series := scrape(ctx)
-	maps.Copy(series, arrivingMetrics)
+	maps.Copy(series, ofWebhooks)
 	for where, query := range queries {
 		selectors, grouping := read(query)
 		Expect(selectors).NotTo(BeEmpty(), where)
