@@ -7,6 +7,7 @@ package references
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -94,13 +95,12 @@ func serveOlderMachines(ctx SpecContext) {
 	GinkgoHelper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	Expect(k8s.Get(ctx, types.NamespacedName{Name: "machines.cluster.x-k8s.io"}, crd)).To(Succeed())
-	if len(crd.Spec.Versions) > 1 {
-		return // by the definition itself
-	}
+	older := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == "v1beta1" })
+	Expect(older).To(BeNumerically(">=", 0))
 	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
-	crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
-		Name: "v1beta1", Served: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything},
-	})
+	crd.Spec.Versions[older].Served = true
+	crd.Spec.Versions[older].Deprecated = false // its warning is none of ours
+	crd.Spec.Versions[older].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything}
 	Expect(k8s.Update(ctx, crd)).To(Succeed())
 }
 
