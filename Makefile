@@ -121,6 +121,9 @@ build: ## Build bin/manager.
 
 ##@ Deploy
 
+# What an overlay needs of the cluster.
+NEEDED = $(if $(filter overlays/coexist prometheus,$(OVERLAY)),need-kubeconfig,need-own-crds)
+
 # Without symbols: the image has no debugger. Both images below are made of this file.
 bin/linux-$(ARCH)/manager: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ .
@@ -143,20 +146,20 @@ render: ## Print what deploy applies, for IMG and OVERLAY=default, overlays/coex
 	@hack/manifests.sh $(OVERLAY) $(IMG)
 
 .PHONY: install
-install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG.
+install: need-own-crds ## Install the CRDs into the cluster of KUBECONFIG. They don't serve v1beta1; those of deploy do.
 	$(KUBECTL) apply --server-side --filename=config/crd/bases
 
 .PHONY: uninstall
-uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
+uninstall: need-own-crds ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
 	$(KUBECTL) delete --ignore-not-found --filename=config/crd/bases
 
 # What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
-deploy: need-kubeconfig ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ...
+deploy: $(NEEDED) ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ...
 	@hack/manifests.sh $(OVERLAY) $(IMG) | $(KUBECTL) apply --server-side --force-conflicts --filename=-
 
 .PHONY: undeploy
-undeploy: need-kubeconfig ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
+undeploy: $(NEEDED) ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
 	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds | $(KUBECTL) delete --ignore-not-found --filename=-
 	@# What is stored must stay readable without the manager, which has converted it.
 	@if hack/manifests.sh $(OVERLAY) | grep --count '^kind: CustomResourceDefinition' >/dev/null && \
@@ -165,7 +168,7 @@ undeploy: need-kubeconfig ## Remove what deploy has installed, but for the CRDs 
 	fi
 
 .PHONY: release
-release: ## Write dist/install-*.yaml, one for each flavour, with the image machinist/manager:VERSION.
+release: ## Write dist/install-*.yaml, one for each flavour, with the image IMG.
 	@[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ && "$(VERSION)" != *-dirty ]] || \
 	  { echo "VERSION is $(VERSION), expected one such as v1.2.3: VERSION=v1.2.3 make release" >&2; exit 1; }
 	@mkdir -p dist
@@ -173,6 +176,14 @@ release: ## Write dist/install-*.yaml, one for each flavour, with the image mach
 	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"dist/install-$${flavour%%=*}.yaml"; \
 	  echo "dist/install-$${flavour%%=*}.yaml"; \
 	done
+
+# Beside Cluster API the definitions are Cluster API's: ours would take their other versions, and their conversion, away.
+.PHONY: need-own-crds
+need-own-crds: need-kubeconfig
+	@if [[ -n "$$($(KUBECTL) get customresourcedefinitions --selector=cluster.x-k8s.io/provider=cluster-api --output=name)" ]]; then \
+	  echo "The cluster of KUBECONFIG has the CRDs of Cluster API, which make $(MAKECMDGOALS) would replace: use OVERLAY=overlays/coexist" >&2; \
+	  exit 1; \
+	fi
 
 # Without this check a program would take whichever cluster ~/.kube/config points at.
 .PHONY: need-kubeconfig

@@ -27,7 +27,7 @@ type Options struct {
 // leads or not.
 func Setup(mgr ctrl.Manager, o Options) error {
 	options := machine.Options{
-		MachineTaintPropagation: o.MachineTaintPropagation, WithoutReferenceRules: o.References.Mode == references.Off,
+		MachineTaintPropagation: o.MachineTaintPropagation, WithoutReferenceRules: o.References.Mode == references.Off || o.References.Mode == "",
 	}
 	if err := machine.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the webhooks of Machine: %w", err)

@@ -79,6 +79,7 @@ func (r *Reconciler) persistPaused(ctx context.Context, s *scope, reason string)
 	if err := r.writeMachine(ctx, s); err != nil {
 		return err
 	}
+	r.deferred.forget(s.machine.UID) // what was not written yet is written when the pause ends
 	setPaused(s, reason)
 	makeRoom(s)
 	if err := r.writeStatus(ctx, s); err != nil {

@@ -126,7 +126,7 @@ func (r *Reconciler) fetch(ctx context.Context, request ctrl.Request) (*scope, e
 	if !r.isOurs(machine) {
 		return nil, nil //nolint:nilnil // nothing to do and nothing wrong
 	}
-	s := &scope{machine: machine.DeepCopy(), stored: machine, now: r.Clock.Now(), rollout: r.Revisions.State(machine)}
+	s := &scope{machine: machine.DeepCopy(), stored: machine, now: r.Clock.Now(), watchFilter: r.WatchFilter, rollout: r.Revisions.State(machine)}
 	cluster := &clusterv1.Cluster{}
 	switch err := r.Client.Get(ctx, s.clusterKey(), cluster, client.UnsafeDisableDeepCopy); {
 	case err == nil:

@@ -63,6 +63,14 @@ var _ = Describe("A Machine on which other controllers set many conditions", fun
 		Expect(typesOf(s.machine.Status.Conditions)).To(ContainElement("Ready"))
 	})
 
+	It("keeps the condition Paused that others have set while it is reserved for us", func() {
+		s := having(others(24), stored(about("Paused", yes, "Paused", "")), watched("ours"), annotated(clusterv1.PausedAnnotation, "ours"))
+		computeStatus(s, grace)
+		Expect(status.Get(s.machine, "Paused")).To(HaveField("Status", metav1.ConditionTrue))
+		Expect(s.leftOut).To(HaveLen(1))
+		Expect(s.leftOut).NotTo(ContainElement("Paused"))
+	})
+
 	// said are the events of one reconcile of a Machine with these facts.
 	said := func(r *Reconciler, facts ...fact) []eventNote {
 		s := having(facts...)

@@ -30,6 +30,8 @@ type scope struct {
 	cluster *clusterv1.Cluster
 	// rollout is what the Machine's MachineDeployment thinks of it; nil if it is of none, or if that isn't known. Set by fetch.
 	rollout *rollout.State
+	// watchFilter is that of this manager; empty if it has none. Set by fetch.
+	watchFilter string
 	// now is the time of the reconcile. Set by fetch.
 	now time.Time
 

@@ -55,8 +55,11 @@ var dispensable = []string{
 // makeRoom leaves conditions of ours out if, with those of others, there are more than a Machine can have.
 func makeRoom(s *scope) {
 	types := dispensable
+	if s.isReserved() {
+		types = dispensable[1:] // Paused is not ours then
+	}
 	if s.rollout != nil {
-		types = append([]string{clusterv1.MachineUpToDateCondition}, dispensable...)
+		types = append([]string{clusterv1.MachineUpToDateCondition}, types...)
 	}
 	s.leftOut = status.MakeRoom(s.machine, types...)
 }
@@ -67,14 +70,18 @@ func pausedBecause(s *scope) string {
 	if s.cluster != nil && isTrue(s.cluster.Spec.Paused) {
 		reasons = append(reasons, "Cluster spec.paused is set to true")
 	}
-	if _, ok := s.machine.Annotations[clusterv1.PausedAnnotation]; ok && !isReserved(s.machine) {
+	if _, ok := s.machine.Annotations[clusterv1.PausedAnnotation]; ok && !s.isReserved() {
 		reasons = append(reasons, "Machine has the "+clusterv1.PausedAnnotation+" annotation")
 	}
 	return strings.Join(reasons, ", ")
 }
 
-// isReserved reports whether the annotation that pauses the Machine has the value of its watch filter label: it is then meant
-// for all managers but the one with that filter. This is how Machines of ours live beside Cluster API's core manager.
+// isReserved reports whether the annotation that pauses the Machine has the value of this manager's watch filter: it is then
+// meant for all managers but this one. This is how Machines of ours live beside Cluster API's core manager.
+func (s *scope) isReserved() bool { return s.watchFilter != "" && isReserved(s.machine) }
+
+// isReserved reports whether the annotation that pauses the Machine has the value of its watch filter label. A manager with a
+// filter has no Machines with another label.
 func isReserved(machine *clusterv1.Machine) bool {
 	value := machine.Annotations[clusterv1.PausedAnnotation]
 	return value != "" && value == machine.Labels[clusterv1.WatchLabel]
@@ -82,7 +89,7 @@ func isReserved(machine *clusterv1.Machine) bool {
 
 // setPaused leaves the condition of a reserved Machine alone: it is kept by those for whom the Machine is paused.
 func setPaused(s *scope, reason string) {
-	if isReserved(s.machine) {
+	if s.isReserved() {
 		return
 	}
 	condition := metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason}

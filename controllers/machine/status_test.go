@@ -167,11 +167,14 @@ var _ = DescribeTable("The annotation that pauses a Machine with the value of it
 		"Cluster spec.paused is set to true", true),
 	Entry("pauses it with any other value", knowing(watched("machinist"), annotated("cluster.x-k8s.io/paused", "yes")), "Machine has the cluster.x-k8s.io/paused annotation", false),
 	Entry("pauses it if both are empty", knowing(watched(""), annotated("cluster.x-k8s.io/paused", "")), "Machine has the cluster.x-k8s.io/paused annotation", false),
+	Entry("pauses it for a manager without a filter", knowing(watched("machinist"), annotated("cluster.x-k8s.io/paused", "machinist"), func(s *scope) { s.watchFilter = "" }),
+		"Machine has the cluster.x-k8s.io/paused annotation", false),
 	Entry("pauses it without the label", knowing(annotated("cluster.x-k8s.io/paused", "machinist")), "Machine has the cluster.x-k8s.io/paused annotation", false),
 )
 
+// watched is a Machine of a manager with that filter.
 func watched(by string) fact {
-	return func(s *scope) { s.machine.Labels = map[string]string{clusterv1.WatchLabel: by} }
+	return func(s *scope) { s.watchFilter, s.machine.Labels = by, map[string]string{clusterv1.WatchLabel: by} }
 }
 
 var _ = Describe("Available", func() {

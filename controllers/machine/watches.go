@@ -134,15 +134,19 @@ func (r *Reconciler) releaseControlPlane(ctx context.Context, cluster *clusterv1
 }
 
 // forgetIfGone drops what a reconcile has remembered of a Machine that the cache has told to be gone meanwhile: the event
-// that forgets it may have come before that.
+// that forgets it may have come before that. With a watch filter any Machine may be handed over at any time, and is gone then.
 func (r *Reconciler) forgetIfGone(ctx context.Context, s *scope) {
-	if !s.isDeleting() {
+	if !s.isDeleting() && r.WatchFilter == "" {
 		return
 	}
 	cached := &clusterv1.Machine{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.stored), cached, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) || err == nil && cached.UID != s.stored.UID {
-		r.forgetMemories(s.stored.UID)
+	if !apierrors.IsNotFound(err) && (err != nil || cached.UID == s.stored.UID) {
+		return
+	}
+	r.forgetMemories(s.stored.UID)
+	if r.WatchFilter != "" {
+		r.Workload.Release(ctx, s.clusterKey())
 	}
 }
 

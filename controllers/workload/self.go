@@ -18,8 +18,8 @@ import (
 )
 
 // Self is the Pod that the manager runs in. A workload cluster that has this Pod is the management cluster itself. Its API
-// server is reached as Pods do, instead of at the address in the kubeconfig: there may be no way from inside a cluster to
-// its own load balancer. The credentials are those of the kubeconfig all the same.
+// server is reached as Pods do, and no longer by the load balancer that the address in the kubeconfig mostly is. The
+// credentials are those of the kubeconfig all the same.
 type Self struct {
 	// Pod is empty if the manager doesn't know its Pod, or runs in none.
 	Pod types.NamespacedName
@@ -43,7 +43,12 @@ func (s Self) preferred(ctx context.Context, config *rest.Config, timeout time.D
 	if s.Pod.Namespace == "" || s.Pod.Name == "" || s.UID == "" {
 		return config, nil
 	}
-	client, err := corev1client.NewForConfig(config)
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("building a client of the workload cluster: %w", err)
+	}
+	defer httpClient.CloseIdleConnections()
+	client, err := corev1client.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("building a client of the workload cluster: %w", err)
 	}

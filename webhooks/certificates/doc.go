@@ -20,7 +20,7 @@
 // At 1 the new authority joins the bundle, and nothing that is served changes. At 2, when all objects have held the new bundle
 // for a minute and so every API server has heard of it, a certificate is signed by the new authority; the replicas take it
 // within ten seconds, each in its own time, and until then the old one is as good. The old authority stays in the bundle until
-// it expires. If the bundle can't be written, the second step waits, as long as the old certificate is valid.
+// it has expired and the next one is made. If the bundle can't be written, the second step waits, as long as the old certificate is valid.
 //
 // # Why no replica has to lead
 //

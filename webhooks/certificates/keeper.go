@@ -30,6 +30,8 @@ const fieldOwner = "machinist-webhook-certificates"
 const (
 	// lookTimeout bounds one look.
 	lookTimeout = 30 * time.Second
+	// looksInARow is how often is looked again at once when somebody else was faster.
+	looksInARow = 5
 	// retryInterval is the time between two looks while they fail.
 	retryInterval = time.Second
 )
@@ -153,12 +155,13 @@ var errLost = errors.New("what was read has been written by somebody else meanwh
 func (k *Keeper) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	for {
-		err := k.lookOnce(ctx)
-		if !errors.Is(err, errLost) {
+	var err error
+	for range looksInARow {
+		if err = k.lookOnce(ctx); !errors.Is(err, errLost) {
 			return err
 		}
 	}
+	return err
 }
 
 func (k *Keeper) lookOnce(ctx context.Context) error {

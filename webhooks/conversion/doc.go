@@ -7,7 +7,7 @@
 // served, the API server also keeps a watch cache of it, filled through this webhook, whether anybody reads v1beta1 or not;
 // so an object is shown as it was converted when it was last written. One object that can't be converted fails the list
 // that it is in, and the watch cache with it: it would take the version away from everybody. The conversion therefore fails
-// only for what a client could have written wrong just now, never for what is stored; see package apis/cluster/v1beta1.
+// only for what can't be read as v1beta1 at all, never for a kind that nobody knows; see package apis/cluster/v1beta1.
 //
 // The one thing that objects don't say themselves is in which API version to read the kinds that they reference. It
 // comes from where the Machine controller has it: the contract labels of the CustomResourceDefinition, in the manager's

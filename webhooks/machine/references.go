@@ -14,21 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/webhooks/exempt"
 )
-
-// skipAnnotation, on a Machine, lists rules that it is not judged by, separated by commas, or says "all". It is for those
-// that Cluster API does not have.
-const skipAnnotation = "machinist.dev/skip-reference-validation"
 
 // skipped is whether the Machine is not judged by the rule. Each use that makes a difference is logged.
 func skipped(ctx context.Context, m *clusterv1.Machine, rule string) bool {
-	for listed := range strings.SplitSeq(m.Annotations[skipAnnotation], ",") {
-		if listed = strings.TrimSpace(listed); listed == "all" || listed == rule {
-			log.FromContext(ctx).Info("Rule skipped as the annotation asks for", "rule", rule, "annotation", skipAnnotation)
-			return true
-		}
+	if !exempt.By(m.Annotations).Cover(rule) {
+		return false
 	}
-	return false
+	log.FromContext(ctx).Info("Rule skipped as the annotation asks for", "rule", rule, "annotation", exempt.Annotation)
+	return true
 }
 
 // unlessSkipped returns the errors but for those of rules that the Machine is not judged by. The slice is used up.

@@ -56,7 +56,7 @@ func newAccess(cfg *rest.Config, o Options) (*access, error) {
 	}
 	return &access{
 		reviews: reviews, identities: identities.SelfSubjectReviews(), namespace: o.Namespace, clock: clock.RealClock{},
-		username: o.ServiceAccount, known: map[schema.GroupResource]knownAccess{},
+		known: map[schema.GroupResource]knownAccess{},
 	}, nil
 }
 

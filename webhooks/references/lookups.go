@@ -13,6 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -158,6 +159,13 @@ func (l live) cluster(ctx context.Context, key types.NamespacedName) (*clusterv1
 
 // machineExists asks the API server: the cache may hold only some of the Machines, or be behind.
 func (l live) machineExists(ctx context.Context, key types.NamespacedName) (bool, error) {
-	machine, err := l.object(ctx, clusterv1.GroupVersion.WithResource(machinesResource), key)
-	return machine != nil, err
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	// The manager may list Machines, and has no need to get one otherwise.
+	named := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Name).String(), Limit: 1}
+	machines, err := l.objects.Resource(clusterv1.GroupVersion.WithResource(machinesResource)).Namespace(key.Namespace).List(ctx, named)
+	if err != nil {
+		return false, err
+	}
+	return len(machines.Items) > 0, nil
 }

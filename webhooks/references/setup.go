@@ -27,9 +27,6 @@ type Options struct {
 	Machines Machines
 	// Namespace is the only one whose Machines are judged, as that of the manager's cache; empty means all.
 	Namespace string
-	// ServiceAccount is the user name of the manager, system:serviceaccount:<namespace>:<name>. What it writes is not judged.
-	// If it is empty, the API server is asked who the manager is.
-	ServiceAccount string
 }
 
 // SetupWithManager makes the webhook server of the manager answer, in every replica, whether it leads or not. With mode Off

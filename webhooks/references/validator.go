@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/webhooks/exempt"
 )
 
 // validator answers admission requests about Machines.
@@ -91,7 +92,7 @@ func (v *validator) request(req admission.Request) (*request, error) {
 
 // judge applies every rule to the parts that have changed.
 func (v *validator) judge(ctx context.Context, r *request) *verdict {
-	exceptions := exceptionsOf(r.now)
+	exceptions := exempt.By(r.now.Annotations)
 	verdict := &verdict{}
 	var used []string
 	for i := range v.rules {
@@ -100,7 +101,7 @@ func (v *validator) judge(ctx context.Context, r *request) *verdict {
 			if !r.changed(p) {
 				continue
 			}
-			if exceptions.cover(rule) {
+			if exceptions.Cover(rule.id) {
 				v.meter.count(rule, skipped, r.operation)
 				used = append(used, rule.id)
 				continue
@@ -109,7 +110,7 @@ func (v *validator) judge(ctx context.Context, r *request) *verdict {
 		}
 	}
 	if len(used) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Rules about references are skipped", "annotation", SkipAnnotation, "rules", slices.Compact(used))
+		ctrl.LoggerFrom(ctx).Info("Rules about references are skipped", "annotation", exempt.Annotation, "rules", slices.Compact(used))
 	}
 	return verdict
 }

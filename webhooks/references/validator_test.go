@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/machinist-dev/machinist/controllers/external"
+	"github.com/machinist-dev/machinist/webhooks/exempt"
 )
 
 var _ = Describe("The validator", func() {
@@ -163,7 +164,7 @@ var _ = Describe("The namespace of a reference in API version v1beta1", func() {
 		for _, request := range []admission.Request{
 			older("", `,"namespace":"ns"`, ""),
 			older(`,"deletionTimestamp":"2026-01-01T00:00:00Z"`, other, ""),
-			older(`,"annotations":{"`+SkipAnnotation+`":"R11"}`, other, ""),
+			older(`,"annotations":{"`+exempt.Annotation+`":"R11"}`, other, ""),
 		} {
 			Expect(handler(Warn).Handle(ctx, request)).To(allowSilently)
 		}

@@ -64,7 +64,7 @@ var _ = DescribeTable("Annotations that a Node gets", func(machine *clusterv1.Ma
 	Entry("those that an expression matches", newMachine(withAnnotations(kv{"example.org/x": "1", "example.com/x": "2"})), []string{"org"},
 		and(kv{"example.org/x": "1"})),
 	Entry("never one of the bookkeeping, even if an expression matches all",
-		newMachine(withAnnotations(kv{"example.org/x": "1", "cluster.x-k8s.io/machine": "other", "cluster.x-k8s.io/owner-name": "other", "cluster.x-k8s.io/labels-from-machine": "kubernetes.io/hostname"})),
+		newMachine(withAnnotations(kv{"example.org/x": "1", "cluster.x-k8s.io/machine": "other", "cluster.x-k8s.io/owner-name": "other", "machinist.dev/skip-reference-validation": "all", "cluster.x-k8s.io/labels-from-machine": "kubernetes.io/hostname"})),
 		[]string{".*"}, and(kv{"example.org/x": "1"})),
 )
 

@@ -58,6 +58,9 @@ var _ = Describe("In every flavour", func() {
 			for _, volume := range d.Spec.Template.Spec.Volumes {
 				if volume.Secret != nil {
 					Expect(secrets(m)).To(ContainElement(volume.Secret.SecretName))
+					if mode := volume.Secret.DefaultMode; mode != nil && *mode&0o004 == 0 {
+						Expect(d.Spec.Template.Spec.SecurityContext.FSGroup).NotTo(BeNil(), "its files belong to root, and the manager is nobody")
+					}
 				}
 			}
 		}

@@ -40,7 +40,10 @@ func managerConfig() *rest.Config {
 func grantManager(ctx context.Context) {
 	GinkgoHelper()
 	grant(ctx, managerUser,
-		rule("cluster.x-k8s.io", "*", "*"), rule(infraGroup, "*", "*"), rule("bootstrap.cluster.x-k8s.io", "*", "*"), rule("controlplane.cluster.x-k8s.io", "*", "*"),
+		rule("cluster.x-k8s.io", "machines", "list", "watch", "patch"), rule("cluster.x-k8s.io", "machines/status", "patch"),
+		rule("cluster.x-k8s.io", "clusters", "list", "watch"), rule("cluster.x-k8s.io", "machinedrainrules", "list", "watch"),
+		rule("cluster.x-k8s.io", "machinesets", "list", "watch"), rule("cluster.x-k8s.io", "machinedeployments", "list", "watch"),
+		rule(infraGroup, "*", "*"), rule("bootstrap.cluster.x-k8s.io", "*", "*"), rule("controlplane.cluster.x-k8s.io", "*", "*"),
 		rule("apiextensions.k8s.io", "customresourcedefinitions", "get", "list", "watch"),
 		rule("authorization.k8s.io", "subjectaccessreviews", "create"),
 		rule("coordination.k8s.io", "leases", "*"), rule("events.k8s.io", "events", "*"), rule("", "events", "*"), rule("", "secrets", "get"),
