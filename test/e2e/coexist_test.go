@@ -9,7 +9,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -30,6 +33,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 		machinist *installation
 		labelled  *fleet
 		before    map[string]apiextensionsv1.CustomResourceDefinitionSpec
+		webhooks  *admissionregistrationv1.ValidatingWebhookConfiguration
 	)
 	const theirs = "theirs"
 
@@ -37,6 +41,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 		installClusterAPI(ctx)
 		installProviders(ctx)
 		before = definitions(ctx)
+		webhooks = installWebhooks(ctx)
 		machinist = deploy(ctx, "overlays/coexist")
 		namespace := newNamespace(ctx)
 		labelled = &fleet{
@@ -47,7 +52,9 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 
 	It("leaves Cluster API's definitions and webhooks as they are", func(ctx SpecContext) {
 		Expect(definitions(ctx)).To(Equal(before))
-		Expect(inventory(ctx)).NotTo(ContainElement(ContainSubstring(" capi-")))
+		now := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(webhooks), now)).To(Succeed())
+		Expect(now.ResourceVersion).To(Equal(webhooks.ResourceVersion))
 	})
 
 	It("brings the Machines with its label to Running, and holds Cluster API off them", func(ctx SpecContext) {
@@ -93,6 +100,33 @@ func installClusterAPI(ctx context.Context) {
 	installDefinitions(envtest.CRDInstallOptions{
 		Paths: []string{filepath.Join(folder, "core", "config", "crd", "bases")}, ErrorIfPathMissing: true,
 	})
+}
+
+// installWebhooks brings a webhook of the name, the paths and the rules of Cluster API's. As nobody serves it, it may not be
+// needed.
+func installWebhooks(ctx context.Context) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	GinkgoHelper()
+	path := "/validate-cluster-x-k8s-io-v1beta2-machine"
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "capi-validating-webhook-configuration"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "validation.machine.cluster.x-k8s.io",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service: &admissionregistrationv1.ServiceReference{Namespace: "capi-system", Name: "capi-webhook-service", Path: &path},
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{clusterv1.GroupVersion.Group}, APIVersions: []string{clusterv1.GroupVersion.Version}, Resources: []string{"machines"},
+				},
+			}},
+			FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+	Expect(k8s.Create(ctx, configuration)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, configuration)).To(Succeed()) })
+	return configuration
 }
 
 // definitions are those of Cluster API's core, by name.
