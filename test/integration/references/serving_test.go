@@ -40,7 +40,8 @@ func managerConfig() *rest.Config {
 func grantManager(ctx context.Context) {
 	GinkgoHelper()
 	grant(ctx, managerUser,
-		rule("cluster.x-k8s.io", "machines", "list", "watch", "patch"), rule("cluster.x-k8s.io", "machines/status", "patch"),
+		// As config/rbac has it: not even a get. To create one is for specs about what the manager writes itself.
+		rule("cluster.x-k8s.io", "machines", "list", "watch", "patch", "create"), rule("cluster.x-k8s.io", "machines/status", "patch"),
 		rule("cluster.x-k8s.io", "clusters", "list", "watch"), rule("cluster.x-k8s.io", "machinedrainrules", "list", "watch"),
 		rule("cluster.x-k8s.io", "machinesets", "list", "watch"), rule("cluster.x-k8s.io", "machinedeployments", "list", "watch"),
 		rule(infraGroup, "*", "*"), rule("bootstrap.cluster.x-k8s.io", "*", "*"), rule("controlplane.cluster.x-k8s.io", "*", "*"),
