@@ -43,7 +43,7 @@ var _ = Describe("A leader that is lost", func() {
 		Eventually(created).WithTimeout(convergenceTimeout).Should(BeClosed())
 		w.eventuallyRunning(ctx, second)
 		AddReportEntry("time until all Machines were Running", time.Since(started).String())
-		w.expectOnce(ctx, "patch", 4)
+		w.expectOnce(ctx, "patch", workers)
 		w.expectNoConflict(ctx)
 		for _, cluster := range clusters {
 			now, deleted := w.nodes(cluster)
@@ -59,7 +59,7 @@ var _ = Describe("A leader that is lost", func() {
 		Eventually(deleting).WithTimeout(convergenceTimeout).Should(BeClosed())
 		w.eventuallyEmpty(ctx, third)
 		AddReportEntry("time until all Machines were gone", time.Since(started).String())
-		w.expectOnce(ctx, "delete", 4)
+		w.expectOnce(ctx, "delete", workers)
 		w.expectNoConflict(ctx)
 	})
 })

@@ -216,8 +216,11 @@ func (w world) deletions(ctx context.Context) int {
 	return len(w.requests(ctx, provided("delete")))
 }
 
+// workers is how many requests about provider objects a manager has under way at most: the default of --machine-concurrency.
+const workers = 100
+
 // expectOnce checks that no provider object has had two requests of that verb, and that all have had theirs. One whose answer
-// a leader that was killed has not got may be missing from the log.
+// a leader that was killed has not got may be missing from the log: that is one for each of its workers at most.
 func (w world) expectOnce(ctx context.Context, verb string, missing int) {
 	GinkgoHelper()
 	seen := map[string]int{}
