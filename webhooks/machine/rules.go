@@ -19,16 +19,16 @@ var spec = field.NewPath("spec")
 
 // bootstrapGiven is V1.
 func bootstrapGiven(m *clusterv1.Machine) field.ErrorList {
-	if m.Spec.Bootstrap.ConfigRef.IsDefined() || m.Spec.Bootstrap.DataSecretName != nil || ownedByPool(m) {
+	if m.Spec.Bootstrap.ConfigRef.IsDefined() || m.Spec.Bootstrap.DataSecretName != nil || OwnedByPool(m) {
 		return nil
 	}
 	return field.ErrorList{field.Required(spec.Child("bootstrap"),
 		"expected either spec.bootstrap.dataSecretName or spec.bootstrap.configRef to be populated").WithOrigin("V1")}
 }
 
-// ownedByPool is whether the Machine stands for an instance of a MachinePool, which has the bootstrap data for all of them.
+// OwnedByPool reports whether the Machine stands for an instance of a MachinePool, which has the bootstrap data for all of them.
 // Any MachinePool will do: those of some providers have groups of their own.
-func ownedByPool(m *clusterv1.Machine) bool {
+func OwnedByPool(m *clusterv1.Machine) bool {
 	_, labelled := m.Labels[clusterv1.MachinePoolNameLabel]
 	return labelled || slices.ContainsFunc(m.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "MachinePool" })
 }

@@ -6,7 +6,7 @@ package references
 import (
 	"context"
 
-	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	machinewebhook "github.com/machinist-dev/machinist/webhooks/machine"
 )
 
 // infrastructureLeft is R9.
@@ -50,23 +50,10 @@ func configLeft(_ context.Context, r *request, _ *part) (string, error) {
 // dataNeverComes is R10b. Infrastructure providers wait for a name that isn't empty.
 func dataNeverComes(_ context.Context, r *request, _ *part) (string, error) {
 	data := dataSecretOf(r.now)
-	if !data.set || data.name != "" || r.now.Spec.Bootstrap.ConfigRef.IsDefined() || ofMachinePool(r.now) {
+	if !data.set || data.name != "" || r.now.Spec.Bootstrap.ConfigRef.IsDefined() || machinewebhook.OwnedByPool(r.now.Machine) {
 		return "", nil
 	}
 	return "is empty, and there is no configRef: the machine would wait for ever", nil
-}
-
-// ofMachinePool goes by label or by kind of any owner, as the rule does that allows a Machine without bootstrap data.
-func ofMachinePool(s subject) bool {
-	if _, labelled := s.Labels[clusterv1.MachinePoolNameLabel]; labelled {
-		return true
-	}
-	for _, owner := range s.OwnerReferences {
-		if owner.Kind == "MachinePool" {
-			return true
-		}
-	}
-	return false
 }
 
 // dataMoved is R10e.
