@@ -32,7 +32,9 @@ import (
 	"github.com/machinist-dev/machinist/test/builder"
 	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
-	"github.com/machinist-dev/machinist/webhooks"
+	machinewebhook "github.com/machinist-dev/machinist/webhooks/machine"
+	"github.com/machinist-dev/machinist/webhooks/machinedrainrule"
+	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
 func TestWebhooks(t *testing.T) {
@@ -74,7 +76,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	}).WithContext(ctx).Should(MatchError(ContainSubstring("denied the request")))
 })
 
-// serve runs a webhook server with all features off until the end of the suite.
+// serve runs a webhook server with all features off until the end of the suite. Rules that look at the objects referenced
+// have a suite of their own.
 func serve() {
 	GinkgoHelper()
 	server := webhook.NewServer(webhook.Options{Host: hooks.LocalServingHost, Port: hooks.LocalServingPort, CertDir: hooks.LocalServingCertDir})
@@ -82,7 +85,9 @@ func serve() {
 		Scheme: controllers.NewScheme(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(webhooks.Setup(mgr, webhooks.Options{})).To(Succeed())
+	Expect(machinewebhook.SetupWithManager(mgr, machinewebhook.Options{})).To(Succeed())
+	Expect(machinedrainrule.SetupWithManager(mgr)).To(Succeed())
+	Expect(references.SetupWithManager(mgr, references.Options{Mode: references.Off})).To(Succeed())
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
