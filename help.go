@@ -28,7 +28,7 @@ Durations are written as 90s, 10m or 1h30m.
 type questions struct{ version, help bool }
 
 // flagGroups returns all flags, in the order of the help.
-func flagGroups(options *controllers.Options, logging *logsapi.LoggingConfiguration, asked *questions) []controllers.FlagGroup {
+func flagGroups(options *controllers.Options, logging *logsapi.LoggingConfiguration, asked *questions) controllers.FlagGroups {
 	cluster := controllers.NewFlagGroup("Management cluster")
 	cluster.Flags.AddGoFlag(flag.Lookup(config.KubeconfigFlagName)) // of controller-runtime
 	kubeconfig := cluster.Flags.Lookup(config.KubeconfigFlagName)
@@ -37,7 +37,7 @@ func flagGroups(options *controllers.Options, logging *logsapi.LoggingConfigurat
 	general := controllers.NewFlagGroup("General")
 	general.Flags.BoolVar(&asked.version, "version", false, "Print the version and exit.")
 	general.Flags.BoolVarP(&asked.help, "help", "h", false, "Print this and exit.")
-	groups := append([]controllers.FlagGroup{cluster}, options.FlagGroups()...)
+	groups := append(controllers.FlagGroups{cluster}, options.FlagGroups()...)
 	return append(groups, loggingGroup(logging), general)
 }
 

@@ -36,9 +36,7 @@ func run(ctx context.Context, args []string) error {
 	logging := logsapi.NewLoggingConfiguration()
 	groups := flagGroups(&options, logging, &asked)
 	flags := pflag.NewFlagSet("machinist", pflag.ContinueOnError)
-	for _, group := range groups {
-		flags.AddFlagSet(group.Flags)
-	}
+	groups.AddTo(flags)
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w; --help lists all flags", err)
 	}

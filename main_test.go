@@ -42,7 +42,7 @@ func TestHelp(t *testing.T) {
 		"a default that isn't the library's": `-v, --v level .*\(default 2\)`,
 		"all places of the access":           `--kubeconfig file .*KUBECONFIG.*service account.*~/\.kube/config`,
 		"a unit":                             `--kube-api-qps requests .*per second.*\(default 100\)`,
-		"modes":                              `--reference-validation mode .*off, warn, enforce.*\(default "warn"\)`,
+		"modes":                              `--reference-validation mode .*off, warn, enforce.*\(default warn\)`,
 		"how to do without webhooks":         `--webhook-port port .*0 for none.*\(default 9443\)`,
 		"help itself":                        `-h, --help `,
 	} {

@@ -4,17 +4,30 @@
 package controllers
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
 // FlagGroup is what stands under one heading of the help.
 type FlagGroup struct {
 	Title string
 	Flags *pflag.FlagSet
+}
+
+// FlagGroups are several, in the order of the help.
+type FlagGroups []FlagGroup
+
+// AddTo adds the flags of all groups to the set.
+func (g FlagGroups) AddTo(fs *pflag.FlagSet) {
+	for _, group := range g {
+		fs.AddFlagSet(group.Flags)
+	}
 }
 
 // NewFlagGroup returns a group without flags, which stay in the order in which they are added.
@@ -24,16 +37,10 @@ func NewFlagGroup(title string) FlagGroup {
 	return FlagGroup{title, flags}
 }
 
-// BindFlags adds the flags to the set; their defaults are those of Cluster API's core manager.
-func (o *Options) BindFlags(fs *pflag.FlagSet) {
-	for _, group := range o.FlagGroups() {
-		fs.AddFlagSet(group.Flags)
-	}
-}
-
-// FlagGroups returns the flags that BindFlags adds, by what they are about. It sets the options to the defaults.
-func (o *Options) FlagGroups() []FlagGroup {
-	var groups []FlagGroup
+// FlagGroups returns all flags by what they are about. It sets the options to the defaults, which are those of Cluster API's core
+// manager.
+func (o *Options) FlagGroups() FlagGroups {
+	var groups FlagGroups
 	for _, group := range []struct {
 		title string
 		bind  func(*pflag.FlagSet)
@@ -110,8 +117,9 @@ func (o *Options) bindWebhooks(fs *pflag.FlagSet) {
 		"Make certificate and authority instead, keep them in the Secret <webhook-service>-cert, renew them in time, and tell the API server.")
 	fs.StringVar(&o.WebhookService, "webhook-service", defaultWebhookService,
 		"Service of the webhooks, for --webhook-cert-rotation: its `name`, or namespace/name outside of a pod.")
-	fs.StringVar(&o.ReferenceValidation, "reference-validation", "warn",
-		"What becomes of a Machine whose references can't be right, as `mode`: "+strings.Join(referenceValidationModes, ", ")+".")
+	o.ReferenceValidation = references.Warn
+	fs.Var(&o.ReferenceValidation, "reference-validation",
+		fmt.Sprintf("What becomes of a Machine whose references can't be right, as `mode`: %s, %s, %s.", references.Off, references.Warn, references.Enforce))
 }
 
 func (o *Options) bindDiagnostics(fs *pflag.FlagSet) {

@@ -5,10 +5,15 @@ package controllers
 
 import (
 	"crypto/tls"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
 func TestFlagGroupsHaveEachFlagOnce(t *testing.T) {
@@ -23,7 +28,7 @@ func TestFlagGroupsHaveEachFlagOnce(t *testing.T) {
 		})
 	}
 	bound := pflag.NewFlagSet("", pflag.PanicOnError)
-	new(Options).BindFlags(bound)
+	options.FlagGroups().AddTo(bound)
 	bound.VisitAll(func(flag *pflag.Flag) { g.Expect(seen).To(HaveKey(flag.Name)) })
 	g.Expect(seen).To(HaveKeyWithValue("webhook-port", "Webhooks"))
 }
@@ -36,7 +41,6 @@ func TestServerFlagsThatAreRefused(t *testing.T) {
 		"--webhook-service=a/b/c":         `found "a/b/c"`,
 		"--webhook-service=/b":            `found "/b"`,
 		"--webhook-service=":              `found ""`,
-		"--reference-validation=maybe":    `--reference-validation must be one of [off warn enforce], found "maybe"`,
 		"--tls-min-version=1.2":           `--tls-min-version must be one of [VersionTLS10 VersionTLS11 VersionTLS12 VersionTLS13], found "1.2"`,
 		"--tls-cipher-suites=ROT13,ROT26": "found [ROT13 ROT26]",
 		"--watch-filter=no label":         `--watch-filter must be what a label can have as its value, found "no label"`,
@@ -48,6 +52,34 @@ func TestServerFlagsThatAreRefused(t *testing.T) {
 			g.Expect(options.Validate()).To(MatchError(ContainSubstring(expected)))
 		})
 	}
+}
+
+func TestModesOfReferenceValidation(t *testing.T) {
+	g := NewWithT(t)
+	for _, mode := range []references.Mode{references.Off, references.Warn, references.Enforce} {
+		options, err := parse(t, "--reference-validation="+string(mode))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(options.ReferenceValidation).To(Equal(mode))
+	}
+	options, err := parse(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(options.ReferenceValidation).To(Equal(references.Warn), "the default")
+	for _, value := range []string{"maybe", "", "OFF"} {
+		_, err := parse(t, "--reference-validation="+value)
+		g.Expect(err).To(MatchError(fmt.Sprintf(`invalid argument %q for "--reference-validation" flag: expected off, warn or enforce, found %q`, value, value)))
+	}
+}
+
+func TestMetricsAreRegisteredOnce(t *testing.T) {
+	g := NewWithT(t)
+	named := func(labels ...string) prometheus.Collector {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "machinist_test_total", Help: "A test's."}, labels)
+	}
+	first := named()
+	defer metrics.Registry.Unregister(first)
+	g.Expect(register(first)).To(Succeed())
+	g.Expect(register(named())).To(Succeed(), "that of a second manager in the process")
+	g.Expect(register(named("other"))).To(MatchError(ContainSubstring("registering the metrics of *prometheus.CounterVec")))
 }
 
 func TestTLSSettings(t *testing.T) {

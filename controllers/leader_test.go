@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	gomegatypes "github.com/onsi/gomega/types"
-	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 )
@@ -40,7 +39,7 @@ func TestValidateLeaderElection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			var options Options
-			options.BindFlags(pflag.NewFlagSet("", pflag.PanicOnError))
+			options.FlagGroups()
 			options.LeaderElect = true
 			c.change(&options)
 			g.Expect(options.Validate()).To(c.outcome)

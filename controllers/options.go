@@ -17,6 +17,7 @@ import (
 
 	"github.com/machinist-dev/machinist/controllers/machine/nodesync"
 	"github.com/machinist-dev/machinist/controllers/workload"
+	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
 // Options configure the manager and its controllers. Flags are named, and by default set, as those of Cluster API's
@@ -48,9 +49,8 @@ type Options struct {
 	WebhookCertDir      string
 	WebhookCertRotation bool
 	// WebhookService is a name, or namespace/name.
-	WebhookService string
-	// ReferenceValidation is one of the modes.
-	ReferenceValidation string
+	WebhookService      string
+	ReferenceValidation references.Mode
 	TLSMinVersion       string
 	TLSCipherSuites     []string
 	// AdditionalSyncMachineLabels and AdditionalSyncMachineAnnotations are regular expressions.
@@ -67,9 +67,6 @@ const MachineTaintPropagation = "MachineTaintPropagation"
 
 // featureGates are all that there are.
 var featureGates = []string{MachineTaintPropagation}
-
-// referenceValidationModes are all that there are.
-var referenceValidationModes = []string{"off", "warn", "enforce"}
 
 // minGracePeriod is how long it may take until a broken connection is noticed: the probes that must fail, each after its
 // interval and with its timeout, and some time on top.
@@ -128,9 +125,6 @@ func (o *Options) validateServers() error {
 	if namespace, name, qualified := cutService(o.WebhookService); len(content.IsDNS1123Label(name)) > 0 || qualified && len(content.IsDNS1123Label(namespace)) > 0 {
 		errs = append(errs, fmt.Errorf("--webhook-service must be the name of a Service, or its namespace and name as in machinist-system/%s; found %q",
 			defaultWebhookService, o.WebhookService))
-	}
-	if !slices.Contains(referenceValidationModes, o.ReferenceValidation) {
-		errs = append(errs, fmt.Errorf("--reference-validation must be one of %v, found %q", referenceValidationModes, o.ReferenceValidation))
 	}
 	_, err := o.tlsSettings()
 	return errors.Join(append(errs, err)...)

@@ -15,7 +15,7 @@ func parse(t *testing.T, args ...string) (Options, error) {
 	t.Helper()
 	var options Options
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	options.BindFlags(flags)
+	options.FlagGroups().AddTo(flags)
 	return options, flags.Parse(args)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/machinist-dev/machinist/controllers/machine"
 	"github.com/machinist-dev/machinist/webhooks"
 	"github.com/machinist-dev/machinist/webhooks/certificates"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 	"github.com/machinist-dev/machinist/webhooks/references"
 	"github.com/machinist-dev/machinist/webhooks/server"
 )
@@ -53,10 +54,14 @@ func setUpWebhooks(mgr ctrl.Manager, o Options) error {
 	if err := mgr.AddReadyzCheck("webhooks", webhookServer.StartedChecker()); err != nil {
 		return fmt.Errorf("adding the webhooks to /readyz: %w", err)
 	}
+	counts := meter.New()
+	if err := register(counts); err != nil {
+		return err
+	}
 	return webhooks.Setup(mgr, webhooks.Options{
 		MachineTaintPropagation: o.FeatureGates[MachineTaintPropagation],
 		References: references.Options{
-			Mode: references.Mode(o.ReferenceValidation), Machines: machine.Finder{Reader: mgr.GetCache()}, Namespace: o.Namespace,
+			Mode: o.ReferenceValidation, Machines: machine.Finder{Reader: mgr.GetCache()}, Namespace: o.Namespace, Meter: counts,
 		},
 	})
 }

@@ -19,7 +19,8 @@ type Options struct {
 	// MachineTaintPropagation is whether the feature of that name is on. Without it no Machine gets taints.
 	MachineTaintPropagation bool
 
-	// References say how references are judged. With mode Off none of the rules is applied that Cluster API does not have.
+	// References say how references are judged. With mode Off none of the rules is applied that Cluster API does not have. The
+	// meter is that of these rules as well.
 	References references.Options
 }
 
@@ -27,7 +28,7 @@ type Options struct {
 // leads or not.
 func Setup(mgr ctrl.Manager, o Options) error {
 	options := machine.Options{
-		MachineTaintPropagation: o.MachineTaintPropagation, WithoutReferenceRules: o.References.Mode == references.Off || o.References.Mode == "",
+		MachineTaintPropagation: o.MachineTaintPropagation, WithoutReferenceRules: o.References.Mode == references.Off, Meter: o.References.Meter,
 	}
 	if err := machine.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the webhooks of Machine: %w", err)

@@ -30,7 +30,7 @@ func Options(flags ...string) controllers.Options {
 	ginkgo.GinkgoHelper()
 	var options controllers.Options
 	set := pflag.NewFlagSet("", pflag.PanicOnError)
-	options.BindFlags(set)
+	options.FlagGroups().AddTo(set)
 	gomega.Expect(set.Parse(append([]string{"--webhook-port=0"}, flags...))).To(gomega.Succeed())
 	options.HealthAddress, options.DiagnosticsAddress = "0", "0"
 	options.SyncPeriod = 10 * time.Hour

@@ -27,6 +27,7 @@ var oursAlone = apiExceptions{
 	{`^(SchemeGroupVersion|Resource)$`, "what code made by code-generator refers to"},
 	{`^(Machine|Cluster)StatusError$|(Machine|Cluster)Error$`, "in Cluster API in a package of their own, " + theirErrors},
 	{`^PendingHooksAnnotation$`, "in Cluster API part of the runtime hooks"},
+	{`^SkipReferenceValidationAnnotation$`, "exempts from rules of ours"},
 	{
 		`^(ContractViolated|AlreadyOwned|CustomResourceDefinitionMissing|ContractVersionUnknown|KindNotSynced|ClusterDoesNotExist)Reason$`,
 		"reasons of ours for what Cluster API reports as InternalError",

@@ -4,18 +4,18 @@
 // Package exempt reads which rules a Machine is exempt from.
 package exempt
 
-import "strings"
+import (
+	"strings"
 
-// Annotation on a Machine names the rules that do not apply to it: their IDs, separated by commas, or "all". It is for those
-// rules that Cluster API does not have.
-const Annotation = "machinist.dev/skip-reference-validation"
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+)
 
 // Rules are those that a Machine is exempt from.
 type Rules map[string]bool
 
-// By returns the rules that the annotations name.
+// By returns the rules that a Machine with these annotations is exempt from.
 func By(annotations map[string]string) Rules {
-	value := annotations[Annotation]
+	value := annotations[clusterv1.SkipReferenceValidationAnnotation]
 	if value == "" {
 		return nil
 	}

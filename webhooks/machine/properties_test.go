@@ -14,6 +14,7 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/webhooks/machine"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 // Mostly values that break a rule, or nearly do.
@@ -64,6 +65,7 @@ var (
 	})
 	anyValidator = rapid.Custom(func(t *rapid.T) *machine.Validator {
 		return &machine.Validator{Options: machine.Options{
+			Meter:                   meter.New(),
 			MachineTaintPropagation: rapid.Bool().Draw(t, "taint propagation"), WithoutReferenceRules: rapid.Bool().Draw(t, "without reference rules"),
 		}}
 	})

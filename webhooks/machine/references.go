@@ -5,53 +5,128 @@ package machine
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/webhooks/exempt"
+	"github.com/machinist-dev/machinist/webhooks/meter"
+	"github.com/machinist-dev/machinist/webhooks/ratchet"
 )
 
-// skipped is whether the Machine is not judged by the rule. Each use that makes a difference is logged.
-func skipped(ctx context.Context, m *clusterv1.Machine, rule string) bool {
-	if !exempt.By(m.Annotations).Cover(rule) {
-		return false
-	}
-	log.FromContext(ctx).Info("Rule skipped as the annotation asks for", "rule", rule, "annotation", exempt.Annotation)
-	return true
+// ownRule is one that Cluster API does not have. A Machine can be exempt from it, and it is counted.
+type ownRule struct {
+	id string
+	// part is what is judged, when it is new or has changed.
+	part  func(*clusterv1.Machine) any
+	check func(*clusterv1.Machine) field.ErrorList
+	// finding is what becomes of a Machine about which something is found: it is denied, or warned about.
+	finding meter.Outcome
 }
 
-// unlessSkipped returns the errors but for those of rules that the Machine is not judged by. The slice is used up.
-func (v *Validator) unlessSkipped(ctx context.Context, m *clusterv1.Machine, errs field.ErrorList) field.ErrorList {
-	return slices.DeleteFunc(errs, func(err *field.Error) bool {
-		return strings.HasPrefix(err.Origin, "R") && skipped(ctx, m, err.Origin)
+var ownRules = []ownRule{
+	{"R3", bothReferences, kindsUsable, meter.Denied},
+	{"R12", bothReferences, groupsUsable, meter.Denied},
+	{"R18", readinessGates, gatesPossible, meter.Denied},
+	{"R18a", readinessGates, gatesUseful, meter.Warned},
+}
+
+func bothReferences(m *clusterv1.Machine) any {
+	return [...]clusterv1.ContractVersionedObjectReference{m.Spec.Bootstrap.ConfigRef, m.Spec.InfrastructureRef}
+}
+
+func readinessGates(m *clusterv1.Machine) any { return m.Spec.ReadinessGates }
+
+// judgeByOwnRules applies those rules to what is not stored yet, and counts what comes of them; stored is nil on CREATE.
+func (v *Validator) judgeByOwnRules(ctx context.Context, m, stored *clusterv1.Machine) (admission.Warnings, field.ErrorList) {
+	if v.WithoutReferenceRules {
+		return nil, nil
+	}
+	operation := admissionv1.Create
+	if stored != nil {
+		operation = admissionv1.Update
+	}
+	var warnings admission.Warnings
+	var errs field.ErrorList
+	var used []string
+	for i := range ownRules {
+		rule := &ownRules[i]
+		if stored != nil && reflect.DeepEqual(rule.part(stored), rule.part(m)) {
+			continue
+		}
+		outcome, found := rule.judge(m, stored)
+		switch outcome {
+		case meter.Skipped:
+			used = append(used, rule.id)
+		case meter.Warned:
+			for _, err := range found {
+				warnings = append(warnings, err.Field+": "+err.Detail)
+			}
+		case meter.Denied:
+			errs = append(errs, found...)
+		}
+		v.Meter.Count(rule.id, outcome, operation)
+	}
+	if len(used) > 0 {
+		log.FromContext(ctx).Info("Rules are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", used)
+	}
+	return warnings, errs
+}
+
+// judge returns what comes of the rule, and what it finds.
+func (r *ownRule) judge(m, stored *clusterv1.Machine) (meter.Outcome, field.ErrorList) {
+	if exempt.By(m.Annotations).Cover(r.id) {
+		return meter.Skipped, nil
+	}
+	found := r.check(m)
+	if stored != nil {
+		found = ratchet.Added(found, r.check(stored))
+	}
+	if len(found) == 0 {
+		return meter.Allowed, nil
+	}
+	return r.finding, found
+}
+
+// eachReference checks both references of the Machine.
+func eachReference(m *clusterv1.Machine, check func(clusterv1.ContractVersionedObjectReference, *field.Path) *field.Error) field.ErrorList {
+	var errs field.ErrorList
+	for _, err := range []*field.Error{
+		check(m.Spec.Bootstrap.ConfigRef, spec.Child("bootstrap", "configRef")),
+		check(m.Spec.InfrastructureRef, spec.Child("infrastructureRef")),
+	} {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// kindsUsable is R3.
+func kindsUsable(m *clusterv1.Machine) field.ErrorList {
+	return eachReference(m, func(ref clusterv1.ContractVersionedObjectReference, path *field.Path) *field.Error {
+		if !strings.HasSuffix(ref.Kind, clusterv1.TemplateSuffix) {
+			return nil
+		}
+		return field.Invalid(path.Child("kind"), ref.Kind,
+			"must not be a template, which never becomes ready, and would be deleted with the Machine though others use it (R3)")
 	})
 }
 
-// referencesUsable is R3 and R12.
-func referencesUsable(m *clusterv1.Machine) field.ErrorList {
-	return slices.Concat(
-		referenceUsable(m.Spec.Bootstrap.ConfigRef, spec.Child("bootstrap", "configRef")),
-		referenceUsable(m.Spec.InfrastructureRef, spec.Child("infrastructureRef")),
-	)
-}
-
-func referenceUsable(ref clusterv1.ContractVersionedObjectReference, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if strings.HasSuffix(ref.Kind, clusterv1.TemplateSuffix) {
-		errs = append(errs, field.Invalid(path.Child("kind"), ref.Kind,
-			"must not be a template, which never becomes ready, and would be deleted with the Machine though others use it (R3)").WithOrigin("R3"))
-	}
-	if ref.APIGroup == clusterv1.GroupVersion.Group {
-		errs = append(errs, field.Invalid(path.Child("apiGroup"), ref.APIGroup,
-			"must be the group of a provider: an object of Cluster API itself would be owned by the Machine, and deleted with it (R12)").WithOrigin("R12"))
-	}
-	return errs
+// groupsUsable is R12.
+func groupsUsable(m *clusterv1.Machine) field.ErrorList {
+	return eachReference(m, func(ref clusterv1.ContractVersionedObjectReference, path *field.Path) *field.Error {
+		if ref.APIGroup != clusterv1.GroupVersion.Group {
+			return nil
+		}
+		return field.Invalid(path.Child("apiGroup"), ref.APIGroup,
+			"must be the group of a provider: an object of Cluster API itself would be owned by the Machine, and deleted with it (R12)")
+	})
 }
 
 // gatesPossible is R18: what is computed from the gates can't be one of them.
@@ -60,7 +135,7 @@ func gatesPossible(m *clusterv1.Machine) field.ErrorList {
 	for i, gate := range m.Spec.ReadinessGates {
 		if gate.ConditionType == clusterv1.MachineReadyCondition || gate.ConditionType == clusterv1.MachineAvailableCondition {
 			errs = append(errs, field.Invalid(spec.Child("readinessGates").Index(i).Child("conditionType"), gate.ConditionType,
-				"is computed from the gates, so the Machine would never become Ready (R18)").WithOrigin("R18"))
+				"is computed from the gates, so the Machine would never become Ready (R18)"))
 		}
 	}
 	return errs
@@ -76,23 +151,19 @@ var polarities = map[string]clusterv1.ConditionPolarity{
 	clusterv1.MachineHealthCheckSucceededCondition: clusterv1.PositivePolarityCondition,
 }
 
-// gateWarnings is R18a: a gate that is not stored yet and contradicts what Ready takes into account anyway. The API server
-// cuts warnings off after 120 characters if there are many.
-func (v *Validator) gateWarnings(ctx context.Context, m *clusterv1.Machine, stored []clusterv1.MachineReadinessGate) admission.Warnings {
-	if v.WithoutReferenceRules {
-		return nil
-	}
-	var warnings admission.Warnings
+// gatesUseful is R18a: a gate that contradicts what Ready takes into account anyway. The API server cuts warnings off after
+// 120 characters if there are many.
+func gatesUseful(m *clusterv1.Machine) field.ErrorList {
+	var errs field.ErrorList
 	for i, gate := range m.Spec.ReadinessGates {
 		polarity := gate.Polarity
 		if polarity == "" {
 			polarity = clusterv1.PositivePolarityCondition
 		}
-		built, found := polarities[gate.ConditionType]
-		if found && built != polarity && !slices.Contains(stored, gate) && !skipped(ctx, m, "R18a") {
-			warnings = append(warnings, fmt.Sprintf("spec.readinessGates[%d].polarity: %s is %s for Ready anyway, the gate changes nothing (R18a)",
-				i, gate.ConditionType, strings.ToLower(string(built))))
+		if built, found := polarities[gate.ConditionType]; found && built != polarity {
+			errs = append(errs, field.Invalid(spec.Child("readinessGates").Index(i).Child("polarity"), gate,
+				gate.ConditionType+" is "+strings.ToLower(string(built))+" for Ready anyway, the gate changes nothing (R18a)"))
 		}
 	}
-	return warnings
+	return errs
 }

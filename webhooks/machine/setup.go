@@ -4,9 +4,12 @@
 package machine
 
 import (
+	"errors"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 // Options say what an installation allows.
@@ -16,10 +19,16 @@ type Options struct {
 
 	// WithoutReferenceRules turns off R3, R12, R18 and R18a for all Machines.
 	WithoutReferenceRules bool
+
+	// Meter counts what comes of these rules. Required.
+	Meter *meter.Meter
 }
 
 // SetupWithManager registers defaulter and validator with the webhook server of the manager.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if o.Meter == nil {
+		return errors.New("the webhooks of Machine need something that counts: set Options.Meter")
+	}
 	return ctrl.NewWebhookManagedBy(mgr, &clusterv1.Machine{}).
 		WithDefaulter(Defaulter{}).
 		WithValidator(&Validator{Options: o}).

@@ -15,6 +15,7 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/test/builder"
 	"github.com/machinist-dev/machinist/webhooks/machine"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 func TestMachineWebhooks(t *testing.T) {
@@ -30,7 +31,7 @@ var valid = builder.Machine("default", "m").WithVersion("v1.37.2").
 	With(func(m *clusterv1.Machine) { m.Spec.Deletion.NodeDeletionTimeoutSeconds = new(int32(10)) })
 
 // strict judges by all rules; the feature of the taints is on, as most rules about them are the same without it.
-var strict = &machine.Validator{Options: machine.Options{MachineTaintPropagation: true}}
+var strict = &machine.Validator{Options: machine.Options{MachineTaintPropagation: true, Meter: meter.New()}}
 
 // deleting is a change that makes the Machine one that is being deleted.
 func deleting(m *clusterv1.Machine) {
@@ -43,7 +44,7 @@ func label(key, value string) change {
 
 func skip(rules string) change {
 	return func(m *clusterv1.Machine) {
-		metav1.SetMetaDataAnnotation(&m.ObjectMeta, "machinist.dev/skip-reference-validation", rules)
+		metav1.SetMetaDataAnnotation(&m.ObjectMeta, clusterv1.SkipReferenceValidationAnnotation, rules)
 	}
 }
 

@@ -23,8 +23,8 @@ type Validator struct{ Options }
 
 // ValidateCreate judges the whole Machine.
 func (v *Validator) ValidateCreate(ctx context.Context, m *clusterv1.Machine) (admission.Warnings, error) {
-	errs := slices.Concat(v.judge(m), v.taintsFeature(m, nil))
-	return v.gateWarnings(ctx, m, nil), invalid(m, v.unlessSkipped(ctx, m, errs))
+	warnings, own := v.judgeByOwnRules(ctx, m, nil)
+	return warnings, invalid(m, slices.Concat(v.judge(m), v.taintsFeature(m, nil), own))
 }
 
 // ValidateUpdate judges what is changed, unless the Machine is being deleted.
@@ -38,8 +38,9 @@ func (v *Validator) ValidateUpdate(ctx context.Context, old, m *clusterv1.Machin
 	if m.Spec.Version == prefixed(old.Spec.Version) {
 		stored.Spec.Version = m.Spec.Version
 	}
-	errs := slices.Concat(clusterNameKept(old, m), ratchet.Added(v.judge(m), v.judge(stored)), v.taintsFeature(m, old.Spec.Taints))
-	return v.gateWarnings(ctx, m, old.Spec.ReadinessGates), invalid(m, v.unlessSkipped(ctx, m, errs))
+	warnings, own := v.judgeByOwnRules(ctx, m, stored)
+	return warnings, invalid(m, slices.Concat(
+		clusterNameKept(old, m), ratchet.Added(v.judge(m), v.judge(stored)), v.taintsFeature(m, old.Spec.Taints), own))
 }
 
 // ValidateDelete allows it. It is not asked: deletions are not registered, as one that is refused can keep a whole
@@ -48,13 +49,10 @@ func (v *Validator) ValidateDelete(context.Context, *clusterv1.Machine) (admissi
 	return nil, nil
 }
 
-// judge returns what is wrong with the Machine by itself. Each error has the name of its rule as origin.
+// judge returns what is wrong with the Machine by itself, by the rules of Cluster API. Each error has the name of its rule as
+// origin.
 func (v *Validator) judge(m *clusterv1.Machine) field.ErrorList {
-	errs := slices.Concat(bootstrapGiven(m), clusterNameUsable(m), versionValid(m), v.taintKeys(m))
-	if !v.WithoutReferenceRules {
-		errs = slices.Concat(errs, referencesUsable(m), gatesPossible(m))
-	}
-	return errs
+	return slices.Concat(bootstrapGiven(m), clusterNameUsable(m), versionValid(m), v.taintKeys(m))
 }
 
 func invalid(m *clusterv1.Machine, errs field.ErrorList) error {

@@ -13,6 +13,7 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/webhooks/machine"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 const (
@@ -232,7 +233,7 @@ var _ = Describe("A Machine", func() {
 })
 
 // gateOff judges while the feature of the taints is off.
-var gateOff = &machine.Validator{}
+var gateOff = &machine.Validator{Options: machine.Options{Meter: meter.New()}}
 
 var _ = Describe("Without the feature MachineTaintPropagation", func() {
 	It("V6: a Machine gets no taint", func(ctx SpecContext) {
@@ -340,7 +341,7 @@ var _ = Describe("The rules that Cluster API does not have", func() {
 	})
 
 	It("can be turned off for an installation", func(ctx SpecContext) {
-		without := &machine.Validator{Options: machine.Options{WithoutReferenceRules: true}}
+		without := &machine.Validator{Options: machine.Options{WithoutReferenceRules: true, Meter: meter.New()}}
 		contradicting := func(m *clusterv1.Machine) {
 			m.Spec.ReadinessGates = append(m.Spec.ReadinessGates, clusterv1.MachineReadinessGate{ConditionType: "Deleting"})
 		}

@@ -5,7 +5,8 @@ package references
 
 import "fmt"
 
-// Mode is what is done about findings. Empty, it is the same as Off. It implements pflag.Value.
+// Mode is what is done about findings. It implements pflag.Value. The zero value is none of the modes, so that nobody turns
+// everything off by saying nothing.
 type Mode string
 
 const (
@@ -17,14 +18,23 @@ const (
 	Enforce Mode = "enforce"
 )
 
-// Set implements pflag.Value.
-func (m *Mode) Set(value string) error {
-	switch mode := Mode(value); mode {
+// Validate returns an error if it is none of the modes.
+func (m *Mode) Validate() error {
+	switch *m {
 	case Off, Warn, Enforce:
-		*m = mode
 		return nil
 	}
-	return fmt.Errorf("expected %s, %s or %s, found %q", Off, Warn, Enforce, value)
+	return fmt.Errorf("expected %s, %s or %s, found %q", Off, Warn, Enforce, *m)
+}
+
+// Set implements pflag.Value.
+func (m *Mode) Set(value string) error {
+	mode := Mode(value)
+	if err := mode.Validate(); err != nil {
+		return err
+	}
+	*m = mode
+	return nil
 }
 
 // String implements pflag.Value.

@@ -14,7 +14,6 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
-	"github.com/machinist-dev/machinist/webhooks/exempt"
 )
 
 // scenario is a request that one rule finds something about, and no other.
@@ -81,7 +80,9 @@ func (s scenario) failing(mode Mode) trial {
 var allowSilently = SatisfyAll(HaveField("Allowed", BeTrue()), HaveField("Warnings", BeEmpty()))
 
 func annotated(value string) func(*clusterv1.Machine) {
-	return func(m *clusterv1.Machine) { m.Annotations = map[string]string{exempt.Annotation: value} }
+	return func(m *clusterv1.Machine) {
+		m.Annotations = map[string]string{clusterv1.SkipReferenceValidationAnnotation: value}
+	}
 }
 
 func deleting(m *clusterv1.Machine) {

@@ -4,12 +4,13 @@
 package references
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/prometheus/client_golang/prometheus"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 // The paths that the webhook server answers at; config/webhook/references.yaml has what is sent to them.
@@ -22,22 +23,27 @@ const (
 
 // Options configure the validation of references.
 type Options struct {
+	// Mode is required.
 	Mode Mode
 	// Machines finds Machines by what they reference. Required unless the mode is Off.
 	Machines Machines
 	// Namespace is the only one whose Machines are judged, as that of the manager's cache; empty means all.
 	Namespace string
+	// Meter counts what comes of the rules. Required.
+	Meter *meter.Meter
 }
 
 // SetupWithManager makes the webhook server of the manager answer, in every replica, whether it leads or not. With mode Off
 // it answers, too, as long as it is asked: that everything is allowed.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
-	counted, err := newMeter(metrics.Registry)
-	if err != nil {
-		return err
+	if err := o.Mode.Validate(); err != nil {
+		return fmt.Errorf("the mode of the validation of references: %w", err)
 	}
-	v := &validator{mode: o.Mode, namespace: o.Namespace, meter: counted}
-	if o.Mode == Warn || o.Mode == Enforce {
+	if o.Meter == nil {
+		return errors.New("validation of references needs something that counts: set Options.Meter")
+	}
+	v := &validator{mode: o.Mode, namespace: o.Namespace, meter: o.Meter}
+	if o.Mode != Off {
 		if o.Machines == nil {
 			return fmt.Errorf("validation of references in mode %s needs something that finds Machines: set Options.Machines", o.Mode)
 		}
@@ -52,17 +58,4 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 		server.Register(path, &webhook.Admission{Handler: handler})
 	}
 	return nil
-}
-
-// newMeter registers the metrics, or takes those that another manager of this process has registered.
-func newMeter(registry prometheus.Registerer) (*meter, error) {
-	m := unregisteredMeter()
-	var err error
-	if m.verdicts, err = register(registry, m.verdicts); err != nil {
-		return nil, err
-	}
-	if m.duration, err = register(registry, m.duration); err != nil {
-		return nil, err
-	}
-	return m, nil
 }

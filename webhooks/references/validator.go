@@ -19,13 +19,14 @@ import (
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/webhooks/exempt"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 // validator answers admission requests about Machines.
 type validator struct {
 	mode      Mode
 	namespace string
-	meter     *meter
+	meter     *meter.Meter
 	// lookups is nil in mode off.
 	lookups *lookups
 	rules   []rule
@@ -40,7 +41,7 @@ func (v *validator) with(rules []rule, decode func(runtime.RawExtension) (*subje
 
 // Handle implements admission.Handler. It denies nothing but what a rule denies: a failure of its own allows.
 func (v *validator) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
-	defer v.meter.observe(time.Now(), req.Operation)
+	defer v.meter.Observe(time.Now(), req.Operation)
 	defer func() {
 		if cause := recover(); cause != nil {
 			ctrl.LoggerFrom(ctx).Error(fmt.Errorf("panic: %v", cause), "Allowing a Machine without having judged its references", "stacktrace", string(debug.Stack()))
@@ -102,21 +103,21 @@ func (v *validator) judge(ctx context.Context, r *request) *verdict {
 				continue
 			}
 			if exceptions.Cover(rule.id) {
-				v.meter.count(rule, skipped, r.operation)
+				v.meter.Count(rule.id, meter.Skipped, r.operation)
 				used = append(used, rule.id)
 				continue
 			}
-			v.meter.count(rule, v.apply(ctx, r, rule, p, verdict), r.operation)
+			v.meter.Count(rule.id, v.apply(ctx, r, rule, p, verdict), r.operation)
 		}
 	}
 	if len(used) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Rules about references are skipped", "annotation", exempt.Annotation, "rules", slices.Compact(used))
+		ctrl.LoggerFrom(ctx).Info("Rules about references are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", slices.Compact(used))
 	}
 	return verdict
 }
 
 // apply judges one part by one rule.
-func (v *validator) apply(ctx context.Context, r *request, rule *rule, p *part, verdict *verdict) outcome {
+func (v *validator) apply(ctx context.Context, r *request, rule *rule, p *part, verdict *verdict) meter.Outcome {
 	path := p.path
 	if rule.at != "" {
 		path = path.Child(rule.at)
@@ -129,17 +130,17 @@ func (v *validator) apply(ctx context.Context, r *request, rule *rule, p *part, 
 		if v.mode == Warn {
 			verdict.warn(p.path, "could not be checked: "+causeOf(err), "")
 		}
-		return failed
+		return meter.Failed
 	case problem == "":
-		return allowed
+		return meter.Allowed
 	case rule.severity.denies(v.mode, r.operation):
 		log.Info("A rule about references denies a Machine", "problem", problem)
 		verdict.deny(path, p.shown(r.now, rule.at), problem, rule.id)
-		return denied
+		return meter.Denied
 	}
 	log.Info("A rule about references warns about a Machine", "problem", problem)
 	verdict.warn(path, problem, rule.id)
-	return warned
+	return meter.Warned
 }
 
 // decode takes a Machine at API version v1beta2.

@@ -14,7 +14,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
-	"github.com/machinist-dev/machinist/webhooks/exempt"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 var _ = Describe("The validator", func() {
@@ -164,7 +164,7 @@ var _ = Describe("The namespace of a reference in API version v1beta1", func() {
 		for _, request := range []admission.Request{
 			older("", `,"namespace":"ns"`, ""),
 			older(`,"deletionTimestamp":"2026-01-01T00:00:00Z"`, other, ""),
-			older(`,"annotations":{"`+exempt.Annotation+`":"R11"}`, other, ""),
+			older(`,"annotations":{"`+clusterv1.SkipReferenceValidationAnnotation+`":"R11"}`, other, ""),
 		} {
 			Expect(handler(Warn).Handle(ctx, request)).To(allowSilently)
 		}
@@ -189,12 +189,16 @@ var _ = Describe("Mode", func() {
 	})
 })
 
-var _ = It("Metrics of a second manager in a process are those of the first", func() {
-	registry := prometheus.NewPedanticRegistry()
-	first, err := newMeter(registry)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(newMeter(registry)).To(Equal(first))
-})
+var _ = DescribeTable("What is needed is asked for", func(change func(*Options), text string) {
+	o := Options{Mode: Warn, Machines: machinesOf{newWorld()}, Meter: meter.New()}
+	change(&o)
+	Expect(SetupWithManager(nil, o)).To(MatchError(ContainSubstring(text)))
+},
+	Entry("a mode, as none is not off", func(o *Options) { o.Mode = "" }, `expected off, warn or enforce, found ""`),
+	Entry("a mode that there is", func(o *Options) { o.Mode = "panic" }, `expected off, warn or enforce, found "panic"`),
+	Entry("something that finds Machines", func(o *Options) { o.Machines = nil }, "set Options.Machines"),
+	Entry("something that counts", func(o *Options) { o.Meter = nil }, "set Options.Meter"),
+)
 
 var _ = It("Rules have IDs of their own", func() {
 	ids := map[string]bool{}

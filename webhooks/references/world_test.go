@@ -24,6 +24,7 @@ import (
 	"github.com/machinist-dev/machinist/apis/contract"
 	"github.com/machinist-dev/machinist/controllers/external"
 	"github.com/machinist-dev/machinist/test/builder"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
 const managerName = "system:serviceaccount:ns:manager"
@@ -141,9 +142,9 @@ type trial struct {
 func (w *world) try(mode Mode) trial {
 	GinkgoHelper()
 	registry := prometheus.NewPedanticRegistry()
-	meter, err := newMeter(registry)
-	Expect(err).NotTo(HaveOccurred())
-	v := &validator{mode: mode, meter: meter, rules: rules, decode: decode}
+	counts := meter.New()
+	Expect(registry.Register(counts)).To(Succeed())
+	v := &validator{mode: mode, meter: counts, rules: rules, decode: decode}
 	if mode != Off {
 		v.lookups = w.lookups()
 	}

@@ -90,6 +90,10 @@ const (
 	// RevisionAnnotation counts the revisions of a MachineDeployment, as a decimal number, on it and on its
 	// MachineSets. The plural "clusters" in its name is not a mistake of ours.
 	RevisionAnnotation = "machinedeployment.clusters.x-k8s.io/revision"
+
+	// SkipReferenceValidationAnnotation names the rules that admission does not judge the Machine by: their IDs, separated
+	// by commas, or "all". It is for those rules that Cluster API does not have.
+	SkipReferenceValidationAnnotation = "machinist.dev/skip-reference-validation"
 )
 
 // Annotations by which the owner of a Machine and the Machine controller agree on an in-place update. Not for users.

@@ -99,11 +99,8 @@ var bookkeeping = append([]string{
 	clusterv1.LabelsFromMachineAnnotation,
 	clusterv1.AnnotationsFromMachineAnnotation,
 	clusterv1.TaintsFromMachineAnnotation,
-	skipAnnotation,
+	clusterv1.SkipReferenceValidationAnnotation, // is about the admission of the Machine, and nothing else
 }, origin...)
-
-// skipAnnotation is about the admission of the Machine, and nothing else.
-const skipAnnotation = "machinist.dev/skip-reference-validation"
 
 // isNodeLabel reports whether every Node gets this label of its Machine. Roles have no subdomains.
 func isNodeLabel(key string) bool {

@@ -41,7 +41,7 @@ var _ = Describe("In every flavour", func() {
 		for _, d := range deployments {
 			options := controllers.Options{}
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-			options.BindFlags(flags)
+			options.FlagGroups().AddTo(flags)
 			args := strings.ReplaceAll(strings.Join(d.Spec.Template.Spec.Containers[0].Args, "\n"), "$(POD_NAMESPACE)", namespace)
 			Expect(flags.Parse(strings.Split(args, "\n"))).To(Succeed())
 			Expect(options.Validate()).To(Succeed())

@@ -10,16 +10,17 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/machinist-dev/machinist/controllers/machine"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
@@ -66,6 +67,17 @@ func grant(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
 	})).To(Succeed())
 }
 
+// counts is how all webhooks of this process count.
+var counts = meter.New()
+
+// counted has what they have counted, and nothing else.
+func counted() prometheus.Gatherer {
+	GinkgoHelper()
+	registry := prometheus.NewPedanticRegistry()
+	Expect(registry.Register(counts)).To(Succeed())
+	return registry
+}
+
 // serving is a manager with a webhook server of its own.
 type serving struct {
 	ctrl.Manager
@@ -105,7 +117,7 @@ func listen(mgr ctrl.Manager, mode references.Mode, label string) webhook.Server
 	install := register(label)
 	server := webhook.NewServer(webhook.Options{Host: install.LocalServingHost, Port: install.LocalServingPort, CertDir: install.LocalServingCertDir})
 	Expect(references.SetupWithManager(serving{mgr, server}, references.Options{
-		Mode: mode, Machines: machine.Finder{Reader: mgr.GetCache()},
+		Mode: mode, Machines: machine.Finder{Reader: mgr.GetCache()}, Meter: counts,
 	})).To(Succeed())
 	return server
 }
@@ -113,24 +125,24 @@ func listen(mgr ctrl.Manager, mode references.Mode, label string) webhook.Server
 // calls are how often this process was asked about Machines, by operation.
 func calls() map[string]int {
 	GinkgoHelper()
-	families, err := metrics.Registry.Gather()
+	families, err := counted().Gather()
 	Expect(err).NotTo(HaveOccurred())
-	counts := map[string]int{}
+	byOperation := map[string]int{}
 	for _, family := range families {
 		if family.GetName() != "machinist_reference_validation_duration_seconds" {
 			continue
 		}
 		for _, metric := range family.GetMetric() {
-			counts[metric.GetLabel()[0].GetValue()] += int(metric.GetHistogram().GetSampleCount())
+			byOperation[metric.GetLabel()[0].GetValue()] += int(metric.GetHistogram().GetSampleCount())
 		}
 	}
-	return counts
+	return byOperation
 }
 
 // verdicts are how often the rule had the outcome.
 func verdicts(rule, outcome string) int {
 	GinkgoHelper()
-	families, err := metrics.Registry.Gather()
+	families, err := counted().Gather()
 	Expect(err).NotTo(HaveOccurred())
 	count := 0
 	for _, family := range families {

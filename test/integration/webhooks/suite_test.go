@@ -34,6 +34,7 @@ import (
 	"github.com/machinist-dev/machinist/test/environment/suite"
 	machinewebhook "github.com/machinist-dev/machinist/webhooks/machine"
 	"github.com/machinist-dev/machinist/webhooks/machinedrainrule"
+	"github.com/machinist-dev/machinist/webhooks/meter"
 	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
@@ -85,9 +86,10 @@ func serve() {
 		Scheme: controllers.NewScheme(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(machinewebhook.SetupWithManager(mgr, machinewebhook.Options{})).To(Succeed())
+	counts := meter.New()
+	Expect(machinewebhook.SetupWithManager(mgr, machinewebhook.Options{Meter: counts})).To(Succeed())
 	Expect(machinedrainrule.SetupWithManager(mgr)).To(Succeed())
-	Expect(references.SetupWithManager(mgr, references.Options{Mode: references.Off})).To(Succeed())
+	Expect(references.SetupWithManager(mgr, references.Options{Mode: references.Off, Meter: counts})).To(Succeed())
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
