@@ -32,7 +32,7 @@ KUBECTL ?= $(shell command -v kubectl || echo '"$$(go -C hack/controlplane run .
 
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint
 # Folders with a go.mod whose code we lint and test. hack/tools has none.
-MODULES := . hack/controlplane hack/image test/peers test/scale
+MODULES := . hack/controlplane hack/image test/peers test/promql test/scale
 
 ##@ General
 
