@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -148,6 +149,33 @@ var _ = Describe("Managers that look after some Machines only", func() {
 			g.Expect([]int{cached(g, red), cached(g, green)}).To(Equal([]int{0, ofGreen + ofRed - 1}))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(red.since(mark, touching(worker("red", 0)))).To(ContainElement(HaveField("Verb", "delete")))
+	})
+
+	It("leave each other's objects alone, also if a Machine of theirs references one", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		for _, value := range []string{"red", "green"} {
+			run(ctx, w.namespace, func(o *controllers.Options) { o.WatchFilter = value })
+		}
+		w.cluster(ctx, "blue", 1, labelled("red"))
+		w.eventuallyRunning(ctx, 1)
+		first := w.machine(ctx, NewWithT(GinkgoT()), worker("blue", 0))
+		thief := builder.Machine(w.namespace, "thief").WithClusterName("blue").WithoutBootstrapRef().WithDataSecretName("data").With(labelled("green")).
+			With(func(m *clusterv1.Machine) { m.Spec.InfrastructureRef = first.Spec.InfrastructureRef }).Build()
+		Expect(k8s.Create(ctx, thief)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(w.machine(ctx, g, "thief").Status.Conditions).To(ContainElement(And(
+				HaveField("Type", clusterv1.MachineInfrastructureReadyCondition), HaveField("Reason", clusterv1.AlreadyOwnedReason),
+				HaveField("Message", ContainSubstring("is already controlled by Machine "+first.Name)))))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(k8s.Delete(ctx, thief)).To(Succeed())
+		Eventually(func() error { return k8s.Get(ctx, w.key("thief"), thief) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(simulator.SimMachine.WithVersion(simulator.NewAPIVersion))
+		Expect(k8s.Get(ctx, w.key(first.Spec.InfrastructureRef.Name), object)).To(Succeed())
+		Expect(object.DeletionTimestamp).To(BeNil())
+		Expect(metav1.GetControllerOf(object)).To(HaveValue(HaveField("UID", first.UID)))
+		Expect(*w.machine(ctx, NewWithT(GinkgoT()), first.Name)).To(beRunning())
 	})
 
 	It("know of control plane Machines that others look after", func(ctx SpecContext) {
