@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,6 +94,49 @@ var _ = Describe("A Machine comes before the CRDs of its provider", func() {
 		Expect(verdicts("R1", "skipped")).To(BeNumerically(">", before))
 	})
 })
+
+var _ = DescribeTable("A Machine with a wrong reference, which is stored, is replaced and applied as a whole", bothModes(func(ctx SpecContext, mode string) {
+	p := newPlace(ctx, mode)
+	m := p.machine("m").With(unknown).Build()
+	m.Annotations = map[string]string{clusterv1.SkipReferenceValidationAnnotation: "all"}
+	Expect(admin.creates(ctx, m)).To(saySilently())
+	Eventually(p.get(ctx, "m")).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(
+		And(HaveField("Type", clusterv1.PausedCondition), HaveField("Status", metav1.ConditionTrue)))), "the controller writes no more")
+	before := calls()["update"]
+	replaces := func(options ...client.UpdateOption) answer {
+		GinkgoHelper()
+		stored := &clusterv1.Machine{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), stored)).To(Succeed())
+		m.ResourceVersion = stored.ResourceVersion // as kubectl does for a file without one
+		return admin.asks(func(c client.Client) error { return c.Update(ctx, m.DeepCopy(), options...) })
+	}
+	applied := p.machine("m").With(unknown).Build()
+	applies := func(options ...client.ApplyOption) answer {
+		GinkgoHelper()
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(applied)
+		Expect(err).NotTo(HaveOccurred())
+		object := &unstructured.Unstructured{Object: content}
+		object.SetGroupVersionKind(clusterv1.GroupVersion.WithKind("Machine"))
+		options = append(options, client.FieldOwner("kubectl"), client.ForceOwnership)
+		return admin.asks(func(c client.Client) error { return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...) })
+	}
+
+	By("being left with the same reference, and without the annotation")
+	m.Annotations, m.Labels["example.org/new"] = nil, ""
+	Expect(replaces(client.DryRunAll)).To(saySilently())
+	Expect(replaces()).To(saySilently())
+	applied.Labels["example.org/newer"] = ""
+	Expect(applies(client.DryRunAll)).To(saySilently())
+	Expect(applies()).To(saySilently())
+	Expect(calls()["update"]).To(Equal(before), "nobody is asked about what stays")
+
+	By("getting another wrong reference")
+	want := found{denied: []string{"spec.infrastructureRef.kind R1"}, advised: []string{"spec.infrastructureRef R9a"}}.says(mode)
+	m.Spec.InfrastructureRef.Kind, applied.Spec.InfrastructureRef.Kind = "UnheardToo", "UnheardToo"
+	Expect(replaces(client.DryRunAll)).To(want)
+	Expect(applies(client.DryRunAll)).To(want)
+	Expect(applies()).To(want)
+})...)
 
 var _ = DescribeTable("A provider is uninstalled while there are Machines of it, which are deleted then", bothModes(func(ctx SpecContext, mode string) {
 	p := newPlace(ctx, mode, unpaused)

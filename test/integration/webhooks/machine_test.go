@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -91,6 +92,21 @@ var _ = DescribeTable("An object that breaks a rule is refused, and one that is 
 		By("creating it on a dry run")
 		Expect(refusal(k8s.Create(ctx, fresh.DeepCopy(), client.DryRunAll))).To(Equal(got))
 
+		By("applying it")
+		Expect(refusal(apply(ctx, fresh, false))).To(Equal(got))
+
+		By("replacing one that breaks no rule by it")
+		good := sound(namespace, kind, name)
+		Expect(k8s.Create(ctx, good)).To(Succeed())
+		fresh.SetResourceVersion(good.GetResourceVersion())
+		refused := refusal(k8s.Update(ctx, fresh.DeepCopy()))
+		Expect(refused.Code).To(BeEquivalentTo(422))
+		Expect(refused.Details.Causes).To(ContainElements(causes))
+		fresh.SetResourceVersion("")
+		if name != "no-bootstrap" { // what is applied removes nothing that somebody else has set
+			Expect(refusal(apply(ctx, fresh, false)).Details.Causes).To(ContainElements(causes))
+		}
+
 		By("changing something else of one that is stored")
 		for _, change := range []map[string]any{
 			{"metadata": map[string]any{"labels": map[string]any{"a": "b"}}},
@@ -99,6 +115,12 @@ var _ = DescribeTable("An object that breaks a rule is refused, and one that is 
 		} {
 			Expect(patch(ctx, stored, change, client.DryRunAll)).To(Succeed(), "%v on a dry run", change)
 			Expect(patch(ctx, stored, change)).To(Succeed(), "%v", change)
+		}
+
+		By("replacing it whole, and applying all of it, with what is wrong")
+		for _, dryRun := range []bool{true, false} {
+			Expect(replace(ctx, stored, dryRun)).To(Succeed(), "dry run: %v", dryRun)
+			Expect(apply(ctx, violations(past)[name], dryRun)).To(Succeed(), "dry run: %v", dryRun)
 		}
 
 		By("deleting it")
@@ -134,6 +156,39 @@ var _ = DescribeTable("An object that breaks a rule is refused, and one that is 
 	Entry("a selector that can't be read", "selector",
 		invalid("spec.pods[0].selector", `{"matchExpressions":[{"key":"a","operator":"Like"}]}: "Like" is not a valid label selector operator`)),
 )
+
+// sound is an object of the kind that breaks no rule.
+func sound(namespace, kind, name string) *unstructured.Unstructured {
+	if kind == "Machine" {
+		return machineWith(namespace, name, nil)
+	}
+	return drainRule(namespace, name, map[string]any{"behavior": "Drain"})
+}
+
+// replace puts what is stored in its own place, with another label.
+func replace(ctx context.Context, stored client.Object, dryRun bool) error {
+	GinkgoHelper()
+	whole := &unstructured.Unstructured{}
+	whole.SetGroupVersionKind(stored.GetObjectKind().GroupVersionKind())
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(stored), whole)).To(Succeed())
+	labels := whole.GetLabels()
+	labels["replaced"] = ""
+	whole.SetLabels(labels)
+	var options []client.UpdateOption
+	if dryRun {
+		options = append(options, client.DryRunAll)
+	}
+	return k8s.Update(ctx, whole, options...)
+}
+
+// apply applies the object on the server's side, as kubectl does.
+func apply(ctx context.Context, object *unstructured.Unstructured, dryRun bool) error {
+	options := []client.ApplyOption{client.FieldOwner("kubectl"), client.ForceOwnership}
+	if dryRun {
+		options = append(options, client.DryRunAll)
+	}
+	return k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), options...)
+}
 
 // otherField is a change that no rule is about.
 func otherField(kind string) map[string]any {
