@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	admissionmetrics "sigs.k8s.io/controller-runtime/pkg/webhook/admission/metrics"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/webhooks/exempt"
@@ -44,6 +45,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) (response
 	defer v.meter.Observe(time.Now(), req.Operation)
 	defer func() {
 		if cause := recover(); cause != nil {
+			admissionmetrics.WebhookPanics.WithLabelValues().Inc() // as whoever recovers from the panics of other webhooks does
 			ctrl.LoggerFrom(ctx).Error(fmt.Errorf("panic: %v", cause), "Allowing a Machine without having judged its references", "stacktrace", string(debug.Stack()))
 			response = admission.Allowed("")
 		}

@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	admissionmetrics "sigs.k8s.io/controller-runtime/pkg/webhook/admission/metrics"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/controllers/external"
@@ -75,10 +77,19 @@ var _ = Describe("The validator", func() {
 		Entry("an update of what it can't read", func(r *admission.Request) { r.Operation, r.OldObject.Raw = admissionv1.Update, []byte(`[]`) }, "ns"),
 	)
 
-	It("allows when it panics", func(ctx SpecContext) {
+	It("allows when it panics, and counts that", func(ctx SpecContext) {
+		panics := func() float64 {
+			registry := prometheus.NewPedanticRegistry()
+			Expect(registry.Register(admissionmetrics.WebhookPanics)).To(Succeed())
+			families, err := registry.Gather()
+			Expect(err).NotTo(HaveOccurred())
+			return families[0].GetMetric()[0].GetCounter().GetValue()
+		}
+		before := panics()
 		t := newWorld().try(Enforce)
 		t.lookups.definition = func(context.Context, external.Kind) (*external.Definition, error) { panic("at the disco") }
 		Expect(t.Handle(ctx, create(machine()))).To(allowSilently)
+		Expect(panics()).To(Equal(before + 1))
 	})
 
 	It("has an answer in time, however long a lookup would take", func(ctx SpecContext) {

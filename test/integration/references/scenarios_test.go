@@ -118,7 +118,9 @@ var _ = DescribeTable("A Machine with a wrong reference, which is stored, is rep
 		object := &unstructured.Unstructured{Object: content}
 		object.SetGroupVersionKind(clusterv1.GroupVersion.WithKind("Machine"))
 		options = append(options, client.FieldOwner("kubectl"), client.ForceOwnership)
-		return admin.asks(func(c client.Client) error { return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...) })
+		return admin.asks(func(c client.Client) error {
+			return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...)
+		})
 	}
 
 	By("being left with the same reference, and without the annotation")
