@@ -42,6 +42,7 @@ var firing, silent = map[string]cases{
 		"no replica is scraped":               {"up 0x240"},
 		"nobody of us is scraped":             {`leader_election_master_status{name="other"} 1x240`},
 		"one shard of two has none":           {leaderOf + `s0"} 1x240`, leaderOf + `s1"} 0x240`},
+		"one shard of two is gone":            {leaderOf + `s0"} 1x240`, leaderOf + `s1"} 1x100`},
 		"nobody takes over for three minutes": {leaderA + "1x100 0x139", leaderB + "0x106 1x133"},
 		"the last replica is gone":            {leaderA + "1x100"},
 	},
