@@ -138,7 +138,7 @@ CREATED = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 PACK = go -C hack/image run . -binary=$(CURDIR)/bin/linux-$(ARCH)/manager -arch=$(ARCH) -version=$(VERSION) \
   -revision=$(REVISION) -created=$(CREATED)
 
-# Podman keeps no intermediate images: it would label a new version as the one before.
+# Podman keeps no intermediate images: it would label a new commit as the one before.
 .PHONY: image
 image: bin/linux-$(ARCH)/manager ## Build the image IMG with docker or podman, for ARCH=amd64 or arm64.
 	@$(PACK) -rootfs=$(CURDIR)/bin/linux-$(ARCH)/rootfs.tar

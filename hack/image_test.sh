@@ -28,7 +28,7 @@ clone() {
   git -C "$1" init --quiet
   git -C "$1" add --all
   GIT_AUTHOR_DATE="1700000000 +0000" GIT_COMMITTER_DATE="1700000000 +0000" \
-    git -C "$1" -c user.name=Tester -c user.email=tester@example.org commit --quiet --message=Test
+    git -C "$1" -c user.name=Tester -c user.email=tester@example.org -c commit.gpgsign=false commit --quiet --message=Test
 }
 
 clone "${folder}/first"
@@ -74,17 +74,17 @@ describe() {
 
 if [[ -n "${CONTAINER_ENGINE:-}" ]]; then
   # The first one is there for something of it to get into the next one.
-  for version in v1.2.2 v1.2.3; do
-    make image VERSION="${version}" IMG="localhost/machinist/built:${version}" >"${folder}/output" 2>&1 ||
-      fail "make image: $(cat "${folder}/output")"
+  for arguments in "REVISION=before IMG=localhost/machinist/before:v1.2.3" IMG=localhost/machinist/built:v1.2.3; do
+    # shellcheck disable=SC2086 # they are words
+    make image VERSION=v1.2.3 ${arguments} >"${folder}/output" 2>&1 || fail "make image: $(cat "${folder}/output")"
   done
   make image-tarball VERSION=v1.2.3 IMG=localhost/machinist/packed:v1.2.3 >/dev/null
-  ${CONTAINER_ENGINE} load --input "${tarball}" >/dev/null
+  ${CONTAINER_ENGINE} load --quiet --input "${tarball}" >/dev/null
   for what in built packed; do
     describe "localhost/machinist/${what}:v1.2.3" "${folder}/${what}"
     ${CONTAINER_ENGINE} rmi "localhost/machinist/${what}:v1.2.3" >/dev/null
   done
-  ${CONTAINER_ENGINE} rmi localhost/machinist/built:v1.2.2 >/dev/null
+  ${CONTAINER_ENGINE} rmi localhost/machinist/before:v1.2.3 >/dev/null
   diff "${folder}/built.txt" "${folder}/packed.txt" || fail "the images of the Dockerfile and of the tarball differ"
   diff --recursive "${folder}/built" "${folder}/packed" || fail "the files of the Dockerfile's image and of the tarball's differ"
   cmp "${folder}/built/manager" "${manager}" || fail "the image has another manager than what was built"
