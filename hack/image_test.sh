@@ -89,4 +89,4 @@ if [[ -n "${CONTAINER_ENGINE:-}" ]]; then
   diff --recursive "${folder}/built" "${folder}/packed" || fail "the files of the Dockerfile's image and of the tarball's differ"
   cmp "${folder}/built/manager" "${manager}" || fail "the image has another manager than what was built"
 fi
-echo "ok  	hack/image ${CONTAINER_ENGINE:+with ${CONTAINER_ENGINE}}"
+echo "ok  	hack/image_test.sh${CONTAINER_ENGINE:+ with ${CONTAINER_ENGINE}}"
