@@ -124,22 +124,30 @@ build: ## Build bin/manager.
 # What an overlay needs of the cluster.
 NEEDED = $(if $(filter overlays/coexist prometheus,$(OVERLAY)),need-kubeconfig,need-own-crds)
 
-# Without symbols: the image has no debugger. Both images below are made of this file.
+# Without symbols: the image has no debugger. Without what Go finds out about the checkout: VERSION says it, and a commit gives the
+# same bytes in every clone. Both images below are made of this file.
 bin/linux-$(ARCH)/manager: FORCE
-	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ .
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o $@ .
 
 .PHONY: FORCE
 FORCE:
 
+# What both images say about themselves besides VERSION: the commit, and its time in seconds.
+REVISION = $(shell git rev-parse HEAD 2>/dev/null)
+CREATED = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+PACK = go -C hack/image run . -binary=$(CURDIR)/bin/linux-$(ARCH)/manager -arch=$(ARCH) -version=$(VERSION) \
+  -revision=$(REVISION) -created=$(CREATED)
+
+# Podman keeps no intermediate images: it would label a new commit as the one before.
 .PHONY: image
 image: bin/linux-$(ARCH)/manager ## Build the image IMG with docker or podman, for ARCH=amd64 or arm64.
-	$(CONTAINER_ENGINE) build --platform linux/$(ARCH) --build-arg TARGETARCH=$(ARCH) --tag $(IMG) .
+	@$(PACK) -rootfs=$(CURDIR)/bin/linux-$(ARCH)/rootfs.tar
+	SOURCE_DATE_EPOCH=$(CREATED) BUILDAH_LAYERS=false $(CONTAINER_ENGINE) build --platform linux/$(ARCH) --build-arg TARGETARCH=$(ARCH) \
+	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) --tag $(IMG) .
 
 .PHONY: image-tarball
-image-tarball: bin/linux-$(ARCH)/manager ## Build bin/image-ARCH.tar, of image IMG, without a container engine.
-	@go -C hack/image run . -binary=$(CURDIR)/bin/linux-$(ARCH)/manager -arch=$(ARCH) -tag=$(IMG) -version=$(VERSION) \
-	  -revision=$$(git rev-parse HEAD 2>/dev/null) -created=$$(git log -1 --format=%ct 2>/dev/null || echo 0) \
-	  -output=$(CURDIR)/bin/image-$(ARCH).tar
+image-tarball: bin/linux-$(ARCH)/manager ## Build bin/image-ARCH.tar, of image IMG, without a container engine, and its bill of materials.
+	@$(PACK) -tag=$(IMG) -output=$(CURDIR)/bin/image-$(ARCH).tar -sbom=$(CURDIR)/bin/image-$(ARCH).cdx.json
 
 .PHONY: render
 render: ## Print what deploy applies, for IMG and OVERLAY=default, overlays/coexist, ...
@@ -168,13 +176,17 @@ undeploy: $(NEEDED) ## Remove what deploy has installed, but for the CRDs and wh
 	fi
 
 .PHONY: release
-release: ## Write dist/install-*.yaml, one for each flavour, with the image IMG.
+release: ## Write dist/install-*.yaml, one for each flavour, with the image IMG, and the image's bills of materials.
 	@[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ && "$(VERSION)" != *-dirty ]] || \
 	  { echo "VERSION is $(VERSION), expected one such as v1.2.3: VERSION=v1.2.3 make release" >&2; exit 1; }
 	@mkdir -p dist
 	@for flavour in $(FLAVOURS); do \
 	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"dist/install-$${flavour%%=*}.yaml"; \
 	  echo "dist/install-$${flavour%%=*}.yaml"; \
+	done
+	@for arch in amd64 arm64; do \
+	  $(MAKE) --no-print-directory image-tarball ARCH="$${arch}"; \
+	  cp "bin/image-$${arch}.cdx.json" dist; \
 	done
 
 # Beside Cluster API the definitions are Cluster API's: ours would take their other versions, and their conversion, away.

@@ -27,13 +27,13 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	for _, line := range []string{"up", "down", "load-image a.tar", "load-image a.tar b.tar"} {
+	for _, line := range []string{"up", "down", "check", "load-image a.tar", "load-image a.tar b.tar"} {
 		if _, _, err := parse(strings.Fields(line)); err != nil {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
 	for _, line := range []string{"", "restart", "up now", "down -f", "load-image", "init"} {
-		if _, _, err := parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), "expected up, down, or load-image") {
+		if _, _, err := parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), "expected up, down, check, or load-image") {
 			t.Errorf("%q: got error %v, expected the usage", line, err)
 		}
 	}

@@ -49,6 +49,8 @@ func run(ctx context.Context, args []string, out io.Writer, report reporter) err
 		return up(ctx, f, out, report)
 	case "down":
 		return down(ctx, f, report)
+	case "check":
+		return check(ctx, f, report)
 	default:
 		return loadImages(ctx, f, args)
 	}
@@ -56,13 +58,13 @@ func run(ctx context.Context, args []string, out io.Writer, report reporter) err
 
 // parse checks the command line. Each command but load-image stands alone.
 func parse(args []string) (command string, rest []string, err error) {
-	usage := errors.New("expected up, down, or load-image with one file or more")
+	usage := errors.New("expected up, down, check, or load-image with one file or more")
 	if len(args) == 0 {
 		return "", nil, usage
 	}
 	command, rest = args[0], args[1:]
 	switch {
-	case (command == "up" || command == "down") && len(rest) == 0,
+	case (command == "up" || command == "down" || command == "check") && len(rest) == 0,
 		command == "load-image" && len(rest) > 0,
 		command == initCommand && len(rest) == 1:
 		return command, rest, nil

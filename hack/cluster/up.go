@@ -144,9 +144,8 @@ func startInit(ctx context.Context, f folder, lock *os.File) (*firstProcess, err
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, log, log
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setsid: true,
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
-			syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+		Setsid:     true,
+		Cloneflags: namespaces,
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting a process in namespaces of its own: %w", err), gate.Close())

@@ -69,6 +69,7 @@ func TestUpAndDown(t *testing.T) {
 
 	w := world{WithT: g, client: client, folder: f, report: report}
 	w.secondIsRefused(t.Context())
+	g.Expect(run(t.Context(), []string{"check"}, io.Discard, report)).To(Succeed(), "beside it")
 	w.runProbe(t.Context(), t.TempDir(), listen(t))
 	w.expectWebhookToAnswer(t.Context())
 	w.expectLogs(t.Context())

@@ -4,12 +4,14 @@
 package main
 
 import (
+	"bytes"
 	"debug/elf"
 	"fmt"
+	"io"
 	"os"
 	"strings"
-	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -22,24 +24,33 @@ const user = "65532:65532"
 // machines are the architectures that there are images for.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// build makes the image.
-func build(o options) (v1.Image, error) {
-	if err := checkBinary(o.binary, o.arch); err != nil {
-		return nil, err
-	}
-	binary, err := os.ReadFile(o.binary)
+// writeImage writes the image as a tarball, and returns what it is.
+func writeImage(o options, binary []byte, w io.Writer) (string, error) {
+	tag, err := name.NewTag(o.tag)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	created := time.Unix(o.created, 0).UTC()
-	layer, err := layerOf(filesOf(binary), created)
+	image, err := build(o, binary)
+	if err != nil {
+		return "", err
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, linux/%s, %s", o.tag, o.arch, digest), archive(w, image, tag, o.time())
+}
+
+// build makes the image. What it says about itself, the Dockerfile says, too.
+func build(o options, binary []byte) (v1.Image, error) {
+	layer, err := layerOf(o, binary)
 	if err != nil {
 		return nil, fmt.Errorf("packing the layer: %w", err)
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err = mutate.Append(image, mutate.Addendum{
 		Layer:   layer,
-		History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "hack/image", Comment: "manager " + o.version},
+		History: v1.History{Created: v1.Time{Time: o.time()}, CreatedBy: "hack/image", Comment: "manager " + o.version},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adding the layer: %w", err)
@@ -50,7 +61,7 @@ func build(o options) (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", o.arch
-	config.Created = v1.Time{Time: created}
+	config.Created = v1.Time{Time: o.time()}
 	config.Config = v1.Config{
 		Entrypoint: []string{"/manager"},
 		Env:        []string{"PATH=/"},
@@ -77,7 +88,6 @@ func annotations(o options) map[string]string {
 		"org.opencontainers.image.source":      "https://github.com/machinist-dev/machinist",
 		"org.opencontainers.image.version":     o.version,
 		"org.opencontainers.image.revision":    o.revision,
-		"org.opencontainers.image.created":     time.Unix(o.created, 0).UTC().Format(time.RFC3339),
 	}
 	for key, value := range all {
 		if value == "" {
@@ -87,24 +97,27 @@ func annotations(o options) map[string]string {
 	return all
 }
 
-// checkBinary refuses what would not start in the image.
-func checkBinary(path, arch string) error {
+// readBinary reads the program, and refuses what would not start in the image.
+func readBinary(path, arch string) ([]byte, error) {
 	want, ok := machines[arch]
 	if !ok {
-		return fmt.Errorf("-arch is %q, expected amd64 or arm64", arch)
+		return nil, fmt.Errorf("-arch is %q, expected amd64 or arm64", arch)
 	}
-	file, err := elf.Open(path)
+	content, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%s is no program for linux, build it with GOOS=linux GOARCH=%s: %w", path, arch, err)
+		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	file, err := elf.NewFile(bytes.NewReader(content))
+	if err != nil {
+		return nil, fmt.Errorf("%s is no program for linux, build it with GOOS=linux GOARCH=%s: %w", path, arch, err)
+	}
 	if file.Machine != want {
-		return fmt.Errorf("%s is built for %s, expected %s: build it with GOARCH=%s", path, strings.TrimPrefix(file.Machine.String(), "EM_"), arch, arch)
+		return nil, fmt.Errorf("%s is built for %s, expected %s: build it with GOARCH=%s", path, strings.TrimPrefix(file.Machine.String(), "EM_"), arch, arch)
 	}
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_INTERP {
-			return fmt.Errorf("%s is linked dynamically, and the image has no libraries: build it with CGO_ENABLED=0", path)
+			return nil, fmt.Errorf("%s is linked dynamically, and the image has no libraries: build it with CGO_ENABLED=0", path)
 		}
 	}
-	return nil
+	return content, nil
 }

@@ -51,10 +51,15 @@ func roots() []byte {
 	return all.Bytes()
 }
 
-// layerOf packs files into a layer.
-func layerOf(files []file, created time.Time) (v1.Layer, error) {
+// writeRootfs writes the files of the image as a tar.
+func writeRootfs(o options, binary []byte, w io.Writer) (string, error) {
+	return "the files of the image", writeTar(w, filesOf(binary), o.time())
+}
+
+// layerOf packs the files of the image into its layer.
+func layerOf(o options, binary []byte) (v1.Layer, error) {
 	var packed bytes.Buffer
-	if err := writeTar(&packed, files, created); err != nil {
+	if _, err := writeRootfs(o, binary, &packed); err != nil {
 		return nil, err
 	}
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {

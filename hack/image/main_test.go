@@ -228,6 +228,7 @@ func TestRefused(t *testing.T) {
 		{"another architecture", static, "-arch=arm64", "is built for X86_64, expected arm64"},
 		{"an unknown architecture", static, "-arch=mips", `-arch is "mips", expected amd64 or arm64`},
 		{"dynamically linked", program(t, elf.EM_X86_64, elf.PT_INTERP), "-arch=amd64", "is linked dynamically"},
+		{"nothing to write", static, "-output=", "one or more of -output, -rootfs and -sbom"},
 		{"no tag", static, "-tag=machinist/manager", "expected a name and a tag"},
 		{"nowhere to write", static, "-output=" + filepath.Join(t.TempDir(), "no", "image.tar"), "no such file"},
 	} {
