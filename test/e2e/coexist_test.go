@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -15,19 +14,14 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
-	"github.com/machinist-dev/machinist/test/builder"
-	"github.com/machinist-dev/machinist/test/simulator"
-	"github.com/machinist-dev/machinist/test/simulator/workload"
 )
 
 const (
@@ -36,21 +30,12 @@ const (
 	// ours is the value of the watch-filter label of the Machines that are ours, and of the annotation that holds Cluster
 	// API's manager off them.
 	ours = "machinist"
-	// workers is the name of the MachineDeployment.
-	workers = "workers"
 )
 
 // The names by which the two managers write, as they don't apply what they say about a Machine.
 const (
 	ourWriter   = "machinist-manager"
 	theirWriter = "manager"
-)
-
-// What Cluster API asks of the providers besides: the kinds that it makes Machines' objects from, and one for the Cluster.
-var (
-	simCluster         = schema.GroupKind{Group: simMachine.Group, Kind: "SimCluster"}
-	simMachineTemplate = schema.GroupKind{Group: simMachine.Group, Kind: simMachine.Kind + "Template"}
-	simConfigTemplate  = schema.GroupKind{Group: simulator.SimConfig.Group, Kind: simulator.SimConfig.Kind + "Template"}
 )
 
 // Cluster API's core manager is the real one. It was there first, has Machines, and keeps the one of the control plane.
@@ -69,7 +54,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 		installMoreKinds()
 		mixed = &fleet{sim: startSimulator(ctx, true), infra: simMachine}
 		mixed.createCluster(ctx, newNamespace(ctx))
-		mixed.create(ctx, "control-plane", 1, 0)
+		mixed.create(ctx, "mixed", 1, 0)
 		mixed.createDeployment(ctx, 2)
 		mixed.eventuallyRunning(ctx, 3)
 		before, machines = core.content(ctx), mixed.identities(ctx)
@@ -80,7 +65,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 		Expect(core.content(ctx)).To(Equal(before))
 		Expect(mixed.identities(ctx)).To(Equal(machines))
 		for _, machine := range mixed.machines(ctx, Default) {
-			expectWriter(&machine, theirWriter)
+			expectRunBy(&machine, theirWriter)
 			Expect(machine.Annotations).NotTo(HaveKey(clusterv1.PausedAnnotation))
 		}
 	})
@@ -103,14 +88,18 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 	It("takes Machines over by the label in their template, without replacing any", func(ctx SpecContext) {
 		mixed.label(ctx, `"`+ours+`"`)
 		mixed.eventuallyOurs(ctx, 2)
-		mixed.eventuallyRunning(ctx, 3)
 		Expect(mixed.identities(ctx)).To(Equal(machines))
 		mixed.expectPeace(ctx)
 		shown := target.kubectl(ctx, "get", "machines", "--all-namespaces", "--output=wide", "--label-columns", clusterv1.WatchLabel)
-		for _, line := range strings.Split(shown, "\n")[1:] {
+		header, lines, _ := strings.Cut(shown, "\n")
+		for line := range strings.SplitSeq(lines, "\n") {
 			Expect(line).To(ContainSubstring("Running"))
+			paused := strings.Fields(line[strings.Index(header, "PAUSED"):])[0]
 			if strings.Contains(line, workers) {
+				Expect(paused).To(Equal("True"))
 				Expect(line).To(HaveSuffix(ours))
+			} else {
+				Expect(paused).To(Equal("False"))
 			}
 		}
 	}, NodeTimeout(2*eventuallyTimeout))
@@ -122,14 +111,17 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 		mixed.expectOneNodeEach(ctx)
 		for name, machine := range mixed.workers(ctx, Default) {
 			if machines[name] == "" {
-				expectWriter(machine, ourWriter)
+				expectRunBy(machine, ourWriter)
 			}
 		}
 		mixed.expectPeace(ctx)
 	}, NodeTimeout(2*eventuallyTimeout))
 
 	It("drains a Machine that is deleted, and Cluster API replaces it", func(ctx SpecContext) {
-		mixed.deleteOne(ctx, true)
+		name, pod := anyOf(machines), types.NamespacedName{Namespace: "apps", Name: "web"}
+		Expect(mixed.workload().RunPod(pod, mixed.workers(ctx, Default)[name].Status.NodeRef.Name)).To(Succeed())
+		mixed.deleteOne(ctx, name, ourWriter)
+		Expect(mixed.workload().Get(pod, &corev1.Pod{})).To(Satisfy(apierrors.IsNotFound))
 		mixed.eventuallyRunning(ctx, 5)
 		mixed.eventuallyOurs(ctx, 4)
 	}, NodeTimeout(2*eventuallyTimeout))
@@ -141,16 +133,16 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 	It("hands Machines back by the label, without replacing any, and Cluster API goes on", func(ctx SpecContext) {
 		machines = mixed.identities(ctx)
 		mixed.label(ctx, "null")
-		mixed.eventuallyTheirs(ctx)
+		mixed.eventuallyTheirs(ctx, 4)
 		Expect(mixed.identities(ctx)).To(Equal(machines))
 		mixed.scale(ctx, 5)
 		mixed.eventuallyRunning(ctx, 6)
 		for name, machine := range mixed.workers(ctx, Default) {
 			if machines[name] == "" {
-				expectWriter(machine, theirWriter)
+				expectRunBy(machine, theirWriter)
 			}
 		}
-		mixed.deleteOne(ctx, false)
+		mixed.deleteOne(ctx, anyOf(machines), theirWriter)
 		mixed.eventuallyRunning(ctx, 6)
 		mixed.expectPeace(ctx)
 	}, NodeTimeout(3*eventuallyTimeout))
@@ -174,113 +166,42 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 	}, NodeTimeout(deployTimeout))
 })
 
-// installMoreKinds installs them for the container that it is called in.
-func installMoreKinds() {
-	GinkgoHelper()
-	installDefinitions(envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{
-		simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: simCluster, AnyContent: true}),
-		simulator.InfraMachineCRD(simulator.CRDOptions{GroupKind: simMachineTemplate, AnyContent: true}),
-		simulator.BootstrapConfigCRD(simulator.CRDOptions{GroupKind: simConfigTemplate, AnyContent: true}),
-	}})
-}
-
-// createCluster creates the Cluster, with the object of a provider that has nothing left to do.
-func (f *fleet) createCluster(ctx context.Context, namespace string) {
-	GinkgoHelper()
-	f.cluster = builder.Cluster(namespace, "mixed").With(func(c *clusterv1.Cluster) {
-		c.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: simCluster.Group, Kind: simCluster.Kind, Name: c.Name}
-	}).Build()
-	infra := f.createObject(ctx, simCluster.WithVersion(simulator.NewAPIVersion), f.cluster.Name, map[string]any{})
-	infra.Object["status"] = map[string]any{"initialization": map[string]any{"provisioned": true}}
-	Expect(k8s.Status().Update(ctx, infra)).To(Succeed())
-	Expect(k8s.Create(ctx, f.cluster)).To(Succeed())
-}
-
-// createObject creates an object of a kind that has no type here.
-func (f *fleet) createObject(ctx context.Context, gvk schema.GroupVersionKind, name string, spec map[string]any) *unstructured.Unstructured {
-	GinkgoHelper()
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	object.SetGroupVersionKind(gvk)
-	object.SetNamespace(f.cluster.Namespace)
-	object.SetName(name)
-	Expect(k8s.Create(ctx, object)).To(Succeed())
-	return object
-}
-
-// createDeployment creates a MachineDeployment with its templates.
-func (f *fleet) createDeployment(ctx context.Context, replicas int64) {
-	GinkgoHelper()
-	reference := func(kind schema.GroupKind) map[string]any {
-		return map[string]any{"apiGroup": kind.Group, "kind": kind.Kind, "name": workers}
-	}
-	for _, kind := range []schema.GroupKind{simMachineTemplate, simConfigTemplate} {
-		f.createObject(ctx, kind.WithVersion(simulator.NewAPIVersion), workers, map[string]any{"template": map[string]any{"spec": map[string]any{}}})
-	}
-	f.createObject(ctx, clusterv1.GroupVersion.WithKind("MachineDeployment"), workers, map[string]any{
-		"clusterName": f.cluster.Name,
-		"replicas":    replicas,
-		"selector":    map[string]any{},
-		"template": map[string]any{"spec": map[string]any{
-			"clusterName":       f.cluster.Name,
-			"version":           workload.KubernetesVersion,
-			"bootstrap":         map[string]any{"configRef": reference(simConfigTemplate)},
-			"infrastructureRef": reference(simMachineTemplate),
-		}},
-	})
-}
-
-// label sets the label in the template of the MachineDeployment to a value in JSON, as docs/install.md says.
-func (f *fleet) label(ctx context.Context, value string) {
-	GinkgoHelper()
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{%q:%s}}}}}`, clusterv1.WatchLabel, value)
-	target.kubectl(ctx, "--namespace", f.cluster.Namespace, "patch", "machinedeployment", workers, "--type=merge", "--patch", patch)
-}
-
-func (f *fleet) scale(ctx context.Context, replicas int) {
-	GinkgoHelper()
-	target.kubectl(ctx, "--namespace", f.cluster.Namespace, "scale", "machinedeployment", workers, fmt.Sprintf("--replicas=%d", replicas))
-}
-
-// workers are the Machines of the MachineDeployment that are not going, by name.
-func (f *fleet) workers(ctx context.Context, g Gomega) map[string]*clusterv1.Machine {
-	found := map[string]*clusterv1.Machine{}
-	for _, machine := range f.machines(ctx, g) {
-		if strings.HasPrefix(machine.Name, workers+"-") && machine.DeletionTimestamp.IsZero() {
-			found[machine.Name] = &machine
-		}
-	}
-	return found
-}
-
 // eventuallyOurs waits until all workers, so many of them, have the label and the annotation, and Cluster API says that they are
 // paused for it.
 func (f *fleet) eventuallyOurs(ctx context.Context, count int) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		found := f.workers(ctx, g)
-		g.Expect(found).To(HaveLen(count))
-		for _, machine := range found {
-			g.Expect(machine.Labels).To(HaveKeyWithValue(clusterv1.WatchLabel, ours))
-			g.Expect(machine.Annotations).To(HaveKeyWithValue(clusterv1.PausedAnnotation, ours))
-			g.Expect(machine.Status.Conditions).To(ContainElement(havePaused(metav1.ConditionTrue)))
-		}
-	}).WithContext(ctx).Should(Succeed())
+	f.eventuallyAll(ctx, count, And(
+		HaveField("Labels", HaveKeyWithValue(clusterv1.WatchLabel, ours)),
+		HaveField("Annotations", HaveKeyWithValue(clusterv1.PausedAnnotation, ours)),
+		havePaused(metav1.ConditionTrue)))
 }
 
-// eventuallyTheirs waits until no worker has the label or the annotation, and Cluster API says that they are not paused.
-func (f *fleet) eventuallyTheirs(ctx context.Context) {
+// eventuallyTheirs waits until no worker, of so many, has the label or the annotation, and Cluster API says that they are not
+// paused.
+func (f *fleet) eventuallyTheirs(ctx context.Context, count int) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		for _, machine := range f.workers(ctx, g) {
-			g.Expect(machine.Labels).NotTo(HaveKey(clusterv1.WatchLabel))
-			g.Expect(machine.Annotations).NotTo(HaveKey(clusterv1.PausedAnnotation))
-			g.Expect(machine.Status.Conditions).To(ContainElement(havePaused(metav1.ConditionFalse)))
-		}
-	}).WithContext(ctx).Should(Succeed())
+	f.eventuallyAll(ctx, count, And(
+		HaveField("Labels", Not(HaveKey(clusterv1.WatchLabel))),
+		HaveField("Annotations", Not(HaveKey(clusterv1.PausedAnnotation))),
+		havePaused(metav1.ConditionFalse)))
 }
 
 func havePaused(status metav1.ConditionStatus) OmegaMatcher {
-	return And(HaveField("Type", clusterv1.PausedCondition), HaveField("Status", status))
+	return HaveField("Status.Conditions", ContainElement(And(HaveField("Type", clusterv1.PausedCondition), HaveField("Status", status))))
+}
+
+// eventuallyAll waits until all workers, so many of them, match. They are Running, and have to stay so.
+func (f *fleet) eventuallyAll(ctx context.Context, count int, match OmegaMatcher) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		found := f.workers(ctx, g)
+		for name, machine := range found {
+			if phase := machine.Status.Phase; phase != "Running" {
+				StopTrying(fmt.Sprintf("Machine %s is %s, and was Running", name, phase)).Now()
+			}
+		}
+		g.Expect(found).To(And(HaveLen(count), HaveEach(match)))
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // expectPeace makes sure that the managers don't write back what the other has written.
@@ -301,19 +222,20 @@ func (f *fleet) expectPeace(ctx context.Context) {
 	}).WithContext(ctx).MustPassRepeatedly(12).Should(Succeed(), "three seconds without a write")
 }
 
-// deleteOne deletes a worker on whose Node a Pod runs, and waits until Machine, Pod and Node are gone.
-func (f *fleet) deleteOne(ctx context.Context, labelled bool) {
+// deleteOne deletes a worker, which one of the managers must see to, and waits until it is gone with its Node.
+func (f *fleet) deleteOne(ctx context.Context, name, manager string) {
 	GinkgoHelper()
-	name := slices.Sorted(maps.Keys(f.workers(ctx, Default)))[0]
 	machine := f.workers(ctx, Default)[name]
-	Expect(machine.Labels[clusterv1.WatchLabel] == ours).To(Equal(labelled))
+	Expect(machine).NotTo(BeNil())
 	node := types.NamespacedName{Name: machine.Status.NodeRef.Name}
-	pod := types.NamespacedName{Namespace: "apps", Name: name}
-	Expect(f.workload().RunPod(pod, node.Name)).To(Succeed())
+	Expect(f.annotate(ctx, name, backupHook, "")).To(Succeed())
 	Expect(k8s.Delete(ctx, machine)).To(Succeed())
+	eventuallyDeleting(ctx, f.key(name), "WaitingForPreDrainHook", backupHook)
+	Expect(k8s.Get(ctx, f.key(name), machine)).To(Succeed())
+	Expect(fields(machine, manager)).To(ContainElement("/f:status/f:phase"))
+	Expect(f.annotate(ctx, name, backupHook, nil)).To(Succeed())
 	Eventually(func() error { return k8s.Get(ctx, f.key(name), &clusterv1.Machine{}) }).WithContext(ctx).
 		Should(Satisfy(apierrors.IsNotFound))
-	Expect(f.workload().Get(pod, &corev1.Pod{})).To(Satisfy(apierrors.IsNotFound))
 	Expect(f.workload().Get(node, &corev1.Node{})).To(Satisfy(apierrors.IsNotFound))
 }
 
@@ -339,25 +261,42 @@ func (f *fleet) expectOldVersion(ctx context.Context) {
 	}
 }
 
-// expectWriter makes sure that all which only the one who runs a Machine says about it has been said by one manager.
-func expectWriter(machine *clusterv1.Machine, manager string) {
+// expectRunBy makes sure that one manager has said all there is to say about a Machine, and that the other has said nothing. The
+// condition Paused is Cluster API's in any case.
+func expectRunBy(machine *clusterv1.Machine, manager string) {
 	GinkgoHelper()
-	for _, field := range []string{"phase", "nodeRef", "nodeInfo", "addresses", "initialization"} {
-		Expect(writers(machine, "f:status", "f:"+field)).To(Equal([]string{manager}), "%s of Machine %s", field, machine.Name)
-	}
-	Expect(writers(machine, "f:spec", "f:providerID")).To(Equal([]string{manager}), machine.Name)
-}
-
-// writers are the managers that own a field of an object.
-func writers(object client.Object, path ...string) []string {
-	GinkgoHelper()
-	var names []string
-	for _, entry := range object.GetManagedFields() {
-		fields := map[string]any{}
-		Expect(json.Unmarshal(entry.FieldsV1.Raw, &fields)).To(Succeed())
-		if _, found, err := unstructured.NestedFieldNoCopy(fields, path...); err == nil && found {
-			names = append(names, entry.Manager)
+	for _, name := range []string{ourWriter, theirWriter} {
+		said := slices.DeleteFunc(fields(machine, name), func(field string) bool { return strings.Contains(field, `{"type":"Paused"}`) })
+		if name == manager {
+			Expect(said).To(ContainElements(
+				"/f:spec/f:providerID", "/f:status/f:phase", "/f:status/f:nodeRef/f:name", "/f:status/f:addresses"), machine.Name)
+		} else {
+			Expect(said).To(BeEmpty(), "what %s says about Machine %s", name, machine.Name)
 		}
 	}
-	return names
+}
+
+// fields are those of an object that belong to a manager, as paths.
+func fields(object client.Object, manager string) []string {
+	GinkgoHelper()
+	var paths []string
+	var walk func(path string, set map[string]any)
+	walk = func(path string, set map[string]any) {
+		if len(set) == 0 {
+			paths = append(paths, path)
+		}
+		for key, below := range set {
+			if key != "." { // the parent itself
+				walk(path+"/"+key, below.(map[string]any))
+			}
+		}
+	}
+	for _, entry := range object.GetManagedFields() {
+		if entry.Manager == manager {
+			set := map[string]any{}
+			Expect(json.Unmarshal(entry.FieldsV1.Raw, &set)).To(Succeed())
+			walk("", set)
+		}
+	}
+	return paths
 }
