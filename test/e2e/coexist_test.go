@@ -62,6 +62,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 	}, NodeTimeout(2*deployTimeout))
 
 	It("takes no Machine, and leaves Cluster API's installation as it is", func(ctx SpecContext) {
+		target.kubectl(ctx, "get", "mutatingadmissionpolicybindings", "machinist-pause", "machinist-resume")
 		Expect(core.content(ctx)).To(Equal(before))
 		Expect(mixed.identities(ctx)).To(Equal(machines))
 		for _, machine := range mixed.machines(ctx, Default) {
@@ -153,6 +154,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 	})
 
 	It("is undeployed without a trace, and Cluster API goes on to the end", func(ctx SpecContext) {
+		Expect(target.kubectl(ctx, "get", "machines", "--all-namespaces", "--selector", clusterv1.WatchLabel+"="+ours)).To(BeEmpty())
 		machines = mixed.identities(ctx)
 		machinist.undeploy(ctx)
 		Eventually(func() []string { return inventory(ctx) }).WithContext(ctx).Should(ConsistOf(machinist.before))
