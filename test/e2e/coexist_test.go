@@ -296,7 +296,7 @@ func fields(object client.Object, manager string) []string {
 	for _, entry := range object.GetManagedFields() {
 		if entry.Manager == manager {
 			set := map[string]any{}
-			Expect(json.Unmarshal(entry.FieldsV1.Raw, &set)).To(Succeed())
+			Expect(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set)).To(Succeed())
 			walk("", set)
 		}
 	}
