@@ -66,6 +66,7 @@ func installClusterAPI(ctx context.Context) *clusterAPI {
 	GinkgoHelper()
 	authority, secret := coreCertificate()
 	core := &clusterAPI{}
+	DeferCleanup(core.uninstall, NodeTimeout(deployTimeout))
 	for _, object := range coreManifests(ctx) {
 		switch {
 		case object.GroupVersionKind().Group == "cert-manager.io":
@@ -79,7 +80,6 @@ func installClusterAPI(ctx context.Context) *clusterAPI {
 		Expect(k8s.Create(ctx, object)).To(Succeed())
 		core.objects = append(core.objects, object)
 	}
-	DeferCleanup(core.uninstall, NodeTimeout(deployTimeout))
 	core.eventuallyAvailable(ctx)
 	return core
 }
@@ -151,8 +151,8 @@ func (c *clusterAPI) eventuallyAvailable(ctx context.Context) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// content is all that the installation says, by kind and name, with the UIDs; so are its pods, which must stay the same.
-// What has no generation of its own is compared by content only, as others may write into its status or its metadata.
+// content is all that the installation's objects say, but for their status, by kind and name. Its pods are there by their UIDs:
+// they have to stay the same.
 func (c *clusterAPI) content(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	found := map[string]string{}
