@@ -34,8 +34,8 @@ const (
 	enableVariable = "MACHINIST_E2E"
 	// hostVariable is the address at which the pods of the cluster reach this process.
 	hostVariable = "MACHINIST_E2E_HOST"
-	// imagesVariable names two images of the manager that the cluster can pull, separated by a comma: one to install, and
-	// one to upgrade to.
+	// imagesVariable names three images that the cluster can pull, separated by commas: one of the manager to install, one to
+	// upgrade to, and one of Cluster API's core manager, of the release in peerModule.
 	imagesVariable = "MACHINIST_E2E_IMAGES"
 
 	// ownHost is this machine in the network of the cluster that hack/cluster starts.
@@ -53,6 +53,9 @@ type cluster struct {
 	host string
 	// first is the image that is installed, second the one that it is upgraded to.
 	first, second string
+	// clusterAPI is the image of Cluster API's core manager.
+	clusterAPI  string
+	kubectlPath string
 	// audit is the path of the audit log; empty for a cluster that isn't ours.
 	audit string
 
@@ -63,20 +66,22 @@ type cluster struct {
 func newCluster(ctx context.Context) *cluster {
 	GinkgoHelper()
 	c := &cluster{kubeconfig: os.Getenv(clientcmd.RecommendedConfigPathEnvVar), host: os.Getenv(hostVariable)}
-	var found bool
-	c.first, c.second, found = strings.Cut(os.Getenv(imagesVariable), ",")
 	if c.kubeconfig == "" {
 		c.start(ctx)
 	} else {
 		Expect(c.host).NotTo(BeEmpty(), "with KUBECONFIG, %s has to be the address at which pods reach this machine", hostVariable)
-		Expect(found).To(BeTrue(), "with KUBECONFIG, %s has to name two images that the cluster can pull, separated by a comma", imagesVariable)
+		images := strings.Split(os.Getenv(imagesVariable), ",")
+		Expect(images).To(HaveLen(3), "with KUBECONFIG, %s has to name three images that the cluster can pull, separated by commas: "+
+			"two of the manager, and one of Cluster API's core manager", imagesVariable)
+		c.first, c.second, c.clusterAPI = images[0], images[1], images[2]
 	}
 	// Built now, so that what uses them later takes no longer than it should.
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		run(ctx, noAssets, "go", "-C", "hack/controlplane", "run", "./ensure", "-components=kubectl")
+	var err error
+	if c.kubectlPath, err = exec.LookPath("kubectl"); err != nil {
+		folder := run(ctx, noAssets, "go", "-C", "hack/controlplane", "run", "./ensure", "-components=kubectl")
+		c.kubectlPath = filepath.Join(folder, "kubectl")
 	}
 	run(ctx, nil, "make", "render", "IMG="+c.first)
-	var err error
 	c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
 	c.config.QPS = -1
@@ -96,6 +101,13 @@ func (c *cluster) start(ctx context.Context) {
 		run(ctx, nil, "make", "image-tarball", "IMG="+image, "VERSION="+tag)
 		run(ctx, nil, "go", "run", "./hack/cluster", "load-image", "bin/image-"+runtime.GOARCH+".tar")
 	}
+	c.loadClusterAPI(ctx)
+}
+
+// kubectl runs kubectl against the cluster, as in the documentation.
+func (c *cluster) kubectl(ctx context.Context, arguments ...string) string {
+	GinkgoHelper()
+	return run(ctx, []string{"KUBECONFIG=" + c.kubeconfig}, c.kubectlPath, arguments...)
 }
 
 // client returns an administrator's client: it reads live, and as fast as it likes.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -78,6 +77,7 @@ func installDefinitions(options envtest.CRDInstallOptions) {
 func release(ctx context.Context) {
 	GinkgoHelper()
 	kinds := []schema.GroupVersionKind{
+		clusterv1.GroupVersion.WithKind("MachineDeployment"), clusterv1.GroupVersion.WithKind("MachineSet"),
 		clusterv1.GroupVersion.WithKind("Machine"), clusterv1.GroupVersion.WithKind(clusterv1.ClusterKind),
 	}
 	for _, kind := range []schema.GroupKind{simMachine, metalMachine, simulator.SimConfig} {
@@ -98,9 +98,9 @@ func release(ctx context.Context) {
 	}
 }
 
-// startSimulator plays both providers and the workload clusters until the end of the container that it is called in. The
-// kinds must be installed.
-func startSimulator(ctx context.Context) *simulator.Simulator {
+// startSimulator plays both providers, the workload clusters, and Cluster API's Cluster controller unless that is there, until
+// the end of the container that it is called in. The kinds must be installed.
+func startSimulator(ctx context.Context, withClusterAPI bool) *simulator.Simulator {
 	GinkgoHelper()
 	sim, err := simulator.Start(ctx, target.config, simulator.Options{
 		InfraMachines:   []schema.GroupKind{simMachine, metalMachine},
@@ -108,6 +108,7 @@ func startSimulator(ctx context.Context) *simulator.Simulator {
 		ProvisionDelay:  time.Second,
 		NodeDelay:       500 * time.Millisecond,
 		Jitter:          0.5,
+		NoClusterStatus: withClusterAPI,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(sim.Stop)
@@ -120,8 +121,6 @@ type fleet struct {
 	cluster *clusterv1.Cluster
 	// infra is the kind of the InfraMachines.
 	infra schema.GroupKind
-	// labels are those of the Machines, besides what all have.
-	labels map[string]string
 }
 
 // createFleet creates a Cluster with a number of Machines, the first of which is the control plane.
@@ -137,11 +136,6 @@ func createFleet(ctx context.Context, sim *simulator.Simulator, namespace, name 
 func (f *fleet) create(ctx context.Context, prefix string, controlPlane, workers int) {
 	GinkgoHelper()
 	objects := simulator.Machines(f.cluster, controlPlane, workers, simulator.Shape{InfraMachine: f.infra, Prefix: prefix})
-	for _, object := range objects {
-		if machine, ok := object.(*clusterv1.Machine); ok {
-			maps.Copy(machine.Labels, f.labels)
-		}
-	}
 	Expect(simulator.Create(ctx, k8s, 8, objects...)).To(Succeed())
 }
 

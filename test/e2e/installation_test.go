@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -70,7 +71,9 @@ func deploy(ctx context.Context, overlay string) *installation {
 	DeferCleanup(func(ctx SpecContext) {
 		target.make(ctx, "undeploy", "OVERLAY="+overlay)
 		release(ctx) // what a spec that has failed may have left would keep the kinds from going
-		target.make(ctx, "uninstall")
+		if overlay != coexist {
+			target.make(ctx, "uninstall")
+		}
 	}, NodeTimeout(deployTimeout))
 	i.upgrade(ctx, target.first)
 	return i
@@ -102,23 +105,28 @@ func (i *installation) eventuallyReady(ctx context.Context, image string) {
 		g.Expect(deployment.Status.AvailableReplicas).To(Equal(wanted), describePods(ctx))
 		g.Expect(deployment.Status.Replicas).To(Equal(wanted))
 	}).WithContext(ctx).Should(Succeed())
-	for _, pod := range pods(ctx) {
+	for _, pod := range pods(ctx, system) {
 		Expect(pod.Spec.Containers[0].Image).To(Equal(image))
 	}
 }
 
-// pods are the manager's, without those that are going.
-func pods(ctx context.Context) []corev1.Pod {
+// pods are those of a namespace, without those that are going.
+func pods(ctx context.Context, namespace string) []corev1.Pod {
 	GinkgoHelper()
 	list := &corev1.PodList{}
-	Expect(k8s.List(ctx, list, client.InNamespace(system))).To(Succeed())
+	Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
 	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+// managers are the pods of Machinist, and those of Cluster API if it is there.
+func managers(ctx context.Context) []corev1.Pod {
+	return append(pods(ctx, system), pods(ctx, coreSystem)...)
 }
 
 // describePods says what may be wrong with them.
 func describePods(ctx context.Context) string {
 	var text strings.Builder
-	for _, pod := range pods(ctx) {
+	for _, pod := range managers(ctx) {
 		fmt.Fprintf(&text, "Pod %s is %s\n", pod.Name, pod.Status.Phase)
 		for _, condition := range pod.Status.Conditions {
 			if condition.Status != corev1.ConditionTrue {
@@ -137,7 +145,7 @@ func describePods(ctx context.Context) string {
 	return text.String()
 }
 
-// logTail is how many of the last lines of each of the manager's pods are shown with a spec that fails. The pods are gone
+// logTail is how many of the last lines of each manager's pods are shown with a spec that fails. The pods are gone
 // soon after.
 const logTail = 100
 
@@ -148,17 +156,17 @@ var _ = JustAfterEach(func(ctx SpecContext) {
 	clientset, err := kubernetes.NewForConfig(target.config)
 	Expect(err).NotTo(HaveOccurred())
 	fmt.Fprint(GinkgoWriter, describePods(ctx))
-	for _, pod := range pods(ctx) {
-		log, err := clientset.CoreV1().Pods(system).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: new(int64(logTail))}).DoRaw(ctx)
+	for _, pod := range managers(ctx) {
+		log, err := clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: new(int64(logTail))}).DoRaw(ctx)
 		fmt.Fprintf(GinkgoWriter, "the log of pod %s (error: %v):\n%s\n", pod.Name, err, log)
 	}
 }, NodeTimeout(eventuallyTimeout))
 
-// restarts counts those of the manager's containers.
+// restarts counts those of the containers of all managers.
 func restarts(ctx context.Context) int32 {
 	GinkgoHelper()
 	var count int32
-	for _, pod := range pods(ctx) {
+	for _, pod := range managers(ctx) {
 		for _, container := range pod.Status.ContainerStatuses {
 			count += container.RestartCount
 		}
@@ -174,6 +182,19 @@ func leader(ctx context.Context, g Gomega) string {
 	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	g.Expect(name).NotTo(BeEmpty())
 	return name
+}
+
+// mayManager asks the API server whether the manager has a right.
+func mayManager(ctx context.Context, namespace, verb, group, resource string) bool {
+	GinkgoHelper()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: managerUser,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: verb, Group: group, Resource: resource,
+		},
+	}}
+	Expect(k8s.Create(ctx, review)).To(Succeed())
+	return review.Status.Allowed
 }
 
 // inventory lists the objects of all kinds in clusterWide, by kind and name.

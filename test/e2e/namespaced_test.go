@@ -6,7 +6,6 @@ package e2e
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	authorizationv1 "k8s.io/api/authorization/v1"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
@@ -23,7 +22,7 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		createNamespace(ctx, system) // this flavour does not bring it
 		machinist = deploy(ctx, "overlays/namespaced")
 		elsewhere := newNamespace(ctx)
-		sim := startSimulator(ctx)
+		sim := startSimulator(ctx, false)
 		outside = createFleet(ctx, sim, elsewhere, "outside", simMachine, 2)
 		inside = createFleet(ctx, sim, system, "inside", simMachine, 3)
 		metal = createFleet(ctx, sim, system, "metal", metalMachine, 3)
@@ -46,14 +45,7 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		if elsewhere {
 			namespace = outside.cluster.Namespace
 		}
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: managerUser,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: verb, Group: group, Resource: resource,
-			},
-		}}
-		Expect(k8s.Create(ctx, review)).To(Succeed())
-		Expect(review.Status.Allowed).To(Equal(allowed), review.Status.Reason)
+		Expect(mayManager(ctx, namespace, verb, group, resource)).To(Equal(allowed))
 	},
 		Entry("list Machines in its namespace", false, true, "list", clusterv1.GroupVersion.Group, "machines"),
 		Entry("list Machines elsewhere", true, false, "list", clusterv1.GroupVersion.Group, "machines"),

@@ -44,13 +44,13 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		installProviders(ctx)
 		machinist = deploy(ctx, "default")
 		namespace = newNamespace(ctx)
-		sim = startSimulator(ctx)
+		sim = startSimulator(ctx, false)
 	}, NodeTimeout(deployTimeout))
 
 	It("is installed by make deploy, which changes nothing the second time", func(ctx SpecContext) {
-		before := namesOf(pods(ctx))
+		before := namesOf(pods(ctx, system))
 		machinist.upgrade(ctx, target.first)
-		Expect(namesOf(pods(ctx))).To(Equal(before))
+		Expect(namesOf(pods(ctx, system))).To(Equal(before))
 		Expect(restarts(ctx)).To(BeZero())
 	}, NodeTimeout(deployTimeout))
 
@@ -123,7 +123,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		machinist.upgrade(ctx, target.second)
 		Eventually(func(g Gomega) {
 			name := leader(ctx, g)
-			g.Expect(namesOf(pods(ctx))).To(ContainElement(name), "the leader is one of the new pods")
+			g.Expect(namesOf(pods(ctx, system))).To(ContainElement(name), "the leader is one of the new pods")
 		}).WithContext(ctx).Should(Succeed())
 		l.expectNoFailure()
 		Expect([]map[string]string{blue.identities(ctx), green.identities(ctx)}).To(Equal(before))

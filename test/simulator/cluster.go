@@ -93,6 +93,9 @@ func (c *clusters) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Re
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !cluster.DeletionTimestamp.IsZero() {
+		if c.options.NoClusterStatus {
+			return ctrl.Result{}, nil
+		}
 		return ctrl.Result{}, c.delete(ctx, cluster)
 	}
 	if isPaused(cluster) {

@@ -63,7 +63,8 @@ type Options struct {
 	// the Node of the first control plane Machine. Clusters without control plane Machines need it.
 	ControlPlaneInitialized bool
 
-	// NoClusterStatus leaves the status of Clusters to somebody else, such as Cluster API's Cluster controller.
+	// NoClusterStatus leaves the status of Clusters, and the deletion of what belongs to them, to somebody else, such as
+	// Cluster API's Cluster controller.
 	NoClusterStatus bool
 
 	// PayloadSize is how much content outside the contract the provider puts into each object's status, in bytes of JSON.

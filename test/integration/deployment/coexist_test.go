@@ -5,9 +5,11 @@ package deployment
 
 import (
 	"context"
+	"maps"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -84,6 +86,25 @@ var _ = Describe("Beside Cluster API", Ordered, func() {
 
 		By("at the write that takes the label away")
 		Expect(merge(ctx, "a", `{"metadata":{"labels":{"cluster.x-k8s.io/watch-filter":null}}}`).Annotations).NotTo(HaveKey(clusterv1.PausedAnnotation))
+	})
+
+	It("the manager gets the rights that a provider brings, and not those of the core manager", func(ctx SpecContext) {
+		create := func(name, provider string, rule rbacv1.PolicyRule) {
+			role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: maps.Clone(providerRole.Labels)}, Rules: []rbacv1.PolicyRule{rule}}
+			if provider != "" {
+				role.Labels["cluster.x-k8s.io/provider"] = provider
+			}
+			Expect(c.k8s.Create(ctx, role)).To(Succeed())
+		}
+		racks := rbacv1.PolicyRule{APIGroups: []string{"rack.example.org"}, Resources: []string{"racks"}, Verbs: []string{"get"}}
+		create("capi-manager-role", "cluster-api", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list"}})
+		create("metal-manager-role", "", providerRole.Rules[0])
+		create("rack-manager-role", "infrastructure-rack", racks) // as clusterctl installs it
+		Eventually(func(g Gomega) {
+			role := &rbacv1.ClusterRole{}
+			g.Expect(c.k8s.Get(ctx, client.ObjectKey{Name: "machinist-provider-role"}, role)).To(Succeed())
+			g.Expect(role.Rules).To(ConsistOf(providerRole.Rules[0], racks))
+		}).WithContext(ctx).WithTimeout(suite.CollectionTimeout).Should(Succeed())
 	})
 
 	It("the manager runs its own Machines, which are paused for the others, and tells nobody that they are not", func(ctx SpecContext) {
