@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
@@ -17,16 +18,17 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		machinist              *installation
 		inside, metal, outside *fleet
 	)
+	const own = "e2e-team"
 
 	BeforeAll(func(ctx SpecContext) {
 		installProviders(ctx)
-		createNamespace(ctx, system) // this flavour does not bring it
-		machinist = deploy(ctx, "overlays/namespaced")
+		createNamespace(ctx, own) // this flavour does not bring it
+		machinist = deployInto(ctx, own, "overlays/namespaced")
 		elsewhere := newNamespace(ctx)
 		sim := startSimulator(ctx)
 		outside = createFleet(ctx, sim, elsewhere, "outside", simMachine, 2)
-		inside = createFleet(ctx, sim, system, "inside", simMachine, 3)
-		metal = createFleet(ctx, sim, system, "metal", metalMachine, 3)
+		inside = createFleet(ctx, sim, own, "inside", simMachine, 3)
+		metal = createFleet(ctx, sim, own, "metal", metalMachine, 3)
 	}, NodeTimeout(deployTimeout))
 
 	It("brings the Machines of its namespace to Running", func(ctx SpecContext) {
@@ -42,12 +44,12 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 	})
 
 	DescribeTable("may, and may not,", func(ctx SpecContext, elsewhere, allowed bool, verb, group, resource string) {
-		namespace := system
+		namespace := own
 		if elsewhere {
 			namespace = outside.cluster.Namespace
 		}
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: managerUser,
+			User: machinist.user(),
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Namespace: namespace, Verb: verb, Group: group, Resource: resource,
 			},
@@ -72,4 +74,12 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		Expect(restarts(ctx)).To(BeZero())
 		machinist.expectNothingForbidden()
 	}, NodeTimeout(2*eventuallyTimeout))
+
+	It("leaves nothing when it is undeployed, and the namespace as it was", func(ctx SpecContext) {
+		machinist.undeploy(ctx)
+		Eventually(func(g Gomega) {
+			g.Expect(inventory(ctx)).To(ConsistOf(append(machinist.before, "Namespace "+outside.cluster.Namespace)))
+			g.Expect(inventoryOf(ctx, namespaced, client.InNamespace(own))).To(BeEmpty())
+		}).WithContext(ctx).Should(Succeed())
+	}, NodeTimeout(deployTimeout))
 })

@@ -107,11 +107,11 @@ var _ = Describe("Machinist alone", Ordered, func() {
 	}, NodeTimeout(rotationTimeout+eventuallyTimeout))
 
 	It("goes on when its leader is killed, and does nothing twice", func(ctx SpecContext) {
-		killed := leader(ctx, Default)
+		killed := leader(ctx, Default, leaseName)
 		green.create(ctx, "late", 0, 10)
 		Expect(k8s.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: killed}},
 			client.GracePeriodSeconds(0))).To(Succeed())
-		Eventually(func(g Gomega) { g.Expect(leader(ctx, g)).NotTo(Equal(killed)) }).WithContext(ctx).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(leader(ctx, g, leaseName)).NotTo(Equal(killed)) }).WithContext(ctx).Should(Succeed())
 		green.eventuallyRunning(ctx, 20)
 		green.expectOneNodeEach(ctx)
 		machinist.eventuallyReady(ctx, target.first)
@@ -122,7 +122,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		l := startLoad(blue, worker)
 		machinist.upgrade(ctx, target.second)
 		Eventually(func(g Gomega) {
-			name := leader(ctx, g)
+			name := leader(ctx, g, leaseName)
 			g.Expect(namesOf(pods(ctx))).To(ContainElement(name), "the leader is one of the new pods")
 		}).WithContext(ctx).Should(Succeed())
 		l.expectNoFailure()
