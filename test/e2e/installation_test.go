@@ -259,7 +259,9 @@ func audited(from int) []auditEvent {
 }
 
 // user is who the manager is to the API server.
-func (i *installation) user() string { return "system:serviceaccount:" + i.namespace + ":" + accountName }
+func (i *installation) user() string {
+	return "system:serviceaccount:" + i.namespace + ":" + accountName
+}
 
 // expectNothingForbidden makes sure that the manager's roles allowed whatever it has asked for since the installation. It
 // can be shown on a cluster of ours only, and skips the rest of the spec elsewhere.

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,21 +53,9 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		Expect(restarts(ctx)).To(BeZero())
 	}, NodeTimeout(deployTimeout))
 
-	It("refuses a Machine that can't work", func(ctx SpecContext) {
-		machine := builder.Machine(metav1.NamespaceDefault, "refused").WithVersion("one.two").Build()
-		Eventually(func() error { return k8s.Create(ctx, machine.DeepCopy(), client.DryRunAll) }).WithContext(ctx).
-			Should(MatchError(ContainSubstring("must be a valid semantic version")))
-		Expect(k8s.Create(ctx, machine, client.DryRunAll)).To(Satisfy(apierrors.IsInvalid))
-	})
+	It("refuses a Machine that can't work", func(ctx SpecContext) { eventuallyRefused(ctx) })
 
-	It("warns of a Machine that refers to a kind that does not exist", func(ctx SpecContext) {
-		unknown := metalMachine
-		unknown.Kind = "AbsentMachine"
-		machine := builder.Machine(metav1.NamespaceDefault, "warned").WithInfrastructureRef(unknown, "warned").Build()
-		target.warnings.take()
-		Expect(k8s.Create(ctx, machine, client.DryRunAll)).To(Succeed())
-		Expect(target.warnings.take()).To(ContainElement(HavePrefix("spec.infrastructureRef")))
-	})
+	It("warns of a Machine that refers to a kind that does not exist", func(ctx SpecContext) { expectWarned(ctx) })
 
 	It("brings Machines of two providers to Running", func(ctx SpecContext) {
 		blue = createFleet(ctx, sim, namespace, "blue", simMachine, 10)
@@ -79,14 +66,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		}
 	}, NodeTimeout(2*eventuallyTimeout))
 
-	It("serves Machines as v1beta1", func(ctx SpecContext) {
-		machine := &unstructured.Unstructured{}
-		machine.SetAPIVersion("cluster.x-k8s.io/v1beta1")
-		machine.SetKind("Machine")
-		Expect(k8s.Get(ctx, blue.key(worker), machine)).To(Succeed())
-		ready, found, err := unstructured.NestedBool(machine.Object, "status", "infrastructureReady")
-		Expect([]any{ready, found, err}).To(Equal([]any{true, true, nil}), "the flag is only in v1beta1")
-	})
+	It("serves Machines as v1beta1", func(ctx SpecContext) { expectConverted(ctx, blue.key(worker)) })
 
 	It("renews its certificates, and answers meanwhile", func(ctx SpecContext) {
 		key := types.NamespacedName{Namespace: system, Name: certificateName}
