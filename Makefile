@@ -35,7 +35,8 @@ CONTAINER_ENGINE ?= $(shell command -v docker || command -v podman || echo docke
 KUBECTL ?= $(shell command -v kubectl || echo '"$$(go -C hack/controlplane run ./ensure -components=kubectl)"/kubectl')
 
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint
-# Folders with a go.mod whose code we lint and test. hack/tools has none.
+# Folders with a go.mod whose code we lint and test. hack/tools has none, and to lint test/e2e/certmanager, which is one file,
+# all of cert-manager would have to be compiled once more.
 MODULES := . hack/controlplane hack/image test/peers test/scale
 
 ##@ General

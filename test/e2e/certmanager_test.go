@@ -116,7 +116,7 @@ func installCertManager(ctx context.Context) {
 	folder := run(ctx, nil, "go", "-C", certManagerModule, "list", "-m", "-f", "{{.Dir}}", module)
 	installDefinitions(envtest.CRDInstallOptions{Paths: []string{filepath.Join(folder, "deploy", "crds")}, ErrorIfPathMissing: true})
 
-	command := exec.Command(binary)
+	command := exec.CommandContext(context.WithoutCancel(ctx), binary) // it ends with the container, not with the node
 	command.Env = append(os.Environ(), "KUBECONFIG="+target.kubeconfig)
 	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
 	Expect(command.Start()).To(Succeed())

@@ -15,7 +15,7 @@ import (
 var _ = Describe("Machinist in shards", Ordered, func() {
 	var (
 		machinist *installation
-		shards    = map[string]*fleet{"shard-0": nil, "shard-1": nil}
+		shards    map[string]*fleet // by the value of the label
 		namespace string
 	)
 	const nobodys = "nobodys"
@@ -25,7 +25,8 @@ var _ = Describe("Machinist in shards", Ordered, func() {
 		machinist = deploy(ctx, "overlays/sharded")
 		namespace = newNamespace(ctx)
 		sim := startSimulator(ctx)
-		for shard := range shards {
+		shards = map[string]*fleet{}
+		for _, shard := range []string{"shard-0", "shard-1"} {
 			shards[shard] = &fleet{
 				sim: sim, cluster: builder.Cluster(namespace, shard).Build(), infra: simMachine,
 				labels: map[string]string{clusterv1.WatchLabel: shard},
