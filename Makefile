@@ -22,16 +22,21 @@ IMG ?= machinist/manager:$(VERSION)
 ARCH ?= $(shell go env GOARCH)
 # OVERLAY is what deploy and undeploy apply: a folder below config/.
 OVERLAY ?= default
+# NAMESPACE is where that is, for overlays/namespaced and prometheus. The other overlays bring theirs.
+NAMESPACE ?= machinist-system
 # FLAVOURS are what release writes: name=folder below config/.
 FLAVOURS := standalone=default coexist=overlays/coexist cert-manager=overlays/cert-manager sharded=overlays/sharded \
   namespaced=overlays/namespaced prometheus=prometheus
+# DIST is the folder that release writes into.
+DIST ?= dist
 # CONTAINER_ENGINE is what image uses: docker or podman.
 CONTAINER_ENGINE ?= $(shell command -v docker || command -v podman || echo docker)
 # KUBECTL is used by install, deploy and their opposites: yours if there is one, else one that is built from its module.
 KUBECTL ?= $(shell command -v kubectl || echo '"$$(go -C hack/controlplane run ./ensure -components=kubectl)"/kubectl')
 
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint
-# Folders with a go.mod whose code we lint and test. hack/tools has none.
+# Folders with a go.mod whose code we lint and test. hack/tools has none, and to lint test/e2e/certmanager, which is one file,
+# all of cert-manager would have to be compiled once more.
 MODULES := . hack/controlplane hack/image test/peers test/promql test/scale
 
 ##@ General
@@ -151,7 +156,7 @@ image-tarball: bin/linux-$(ARCH)/manager ## Build bin/image-ARCH.tar, of image I
 
 .PHONY: render
 render: ## Print what deploy applies, for IMG and OVERLAY=default, overlays/coexist, ...
-	@hack/manifests.sh $(OVERLAY) $(IMG)
+	@hack/manifests.sh $(OVERLAY) $(IMG) --namespace=$(NAMESPACE)
 
 .PHONY: install
 install: need-own-crds ## Install the CRDs into the cluster of KUBECONFIG. They don't serve v1beta1; those of deploy do.
@@ -164,30 +169,36 @@ uninstall: need-own-crds ## Remove the CRDs from the cluster of KUBECONFIG, and 
 # What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
 deploy: $(NEEDED) ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ...
-	@hack/manifests.sh $(OVERLAY) $(IMG) | $(KUBECTL) apply --server-side --force-conflicts --filename=-
+	@hack/manifests.sh $(OVERLAY) $(IMG) --namespace=$(NAMESPACE) | $(KUBECTL) apply --server-side --force-conflicts --filename=-
 
 .PHONY: undeploy
 undeploy: $(NEEDED) ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
-	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds | $(KUBECTL) delete --ignore-not-found --filename=-
+	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds --namespace=$(NAMESPACE) | $(KUBECTL) delete --ignore-not-found --filename=-
 	@# What is stored must stay readable without the manager, which has converted it.
-	@if hack/manifests.sh $(OVERLAY) | grep --count '^kind: CustomResourceDefinition' >/dev/null && \
-	    [[ -n "$$($(KUBECTL) get --ignore-not-found --output=name --filename=config/crd/bases)" ]]; then \
-	  $(KUBECTL) replace --filename=config/crd/bases; \
-	fi
+	@! hack/manifests.sh $(OVERLAY) | grep --count '^kind: CustomResourceDefinition' >/dev/null || \
+	  for crd in config/crd/bases/*.yaml; do \
+	    found=$$($(KUBECTL) get --ignore-not-found --output=name --filename="$$crd"); \
+	    [[ -z "$$found" ]] || $(KUBECTL) replace --filename="$$crd"; \
+	  done
 
 .PHONY: release
-release: ## Write dist/install-*.yaml, one for each flavour, with the image IMG, and the image's bills of materials.
+release: release-manifests ## Write what release-manifests does, and the image's bills of materials, for amd64 and arm64.
+	@for arch in amd64 arm64; do \
+	  $(MAKE) --no-print-directory image-tarball ARCH="$$arch"; \
+	  cp "bin/image-$$arch.cdx.json" "$(DIST)"; \
+	done
+
+.PHONY: release-manifests
+release-manifests: ## Write install-*.yaml and uninstall-*.yaml of each flavour, with the image IMG, and crds.yaml into DIST=dist.
 	@[[ "$(VERSION)" =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ && "$(VERSION)" != *-dirty ]] || \
 	  { echo "VERSION is $(VERSION), expected one such as v1.2.3: VERSION=v1.2.3 make release" >&2; exit 1; }
-	@mkdir -p dist
+	@mkdir -p "$(DIST)"
 	@for flavour in $(FLAVOURS); do \
-	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"dist/install-$${flavour%%=*}.yaml"; \
-	  echo "dist/install-$${flavour%%=*}.yaml"; \
+	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"$(DIST)/install-$${flavour%%=*}.yaml"; \
+	  hack/manifests.sh "$${flavour#*=}" $(IMG) --without-crds >"$(DIST)/uninstall-$${flavour%%=*}.yaml"; \
 	done
-	@for arch in amd64 arm64; do \
-	  $(MAKE) --no-print-directory image-tarball ARCH="$${arch}"; \
-	  cp "bin/image-$${arch}.cdx.json" dist; \
-	done
+	@hack/manifests.sh crd >"$(DIST)/crds.yaml"
+	@echo "$(DIST): $$(cd "$(DIST)" && echo *.yaml)"
 
 # Beside Cluster API the definitions are Cluster API's: ours would take their other versions, and their conversion, away.
 .PHONY: need-own-crds

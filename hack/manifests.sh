@@ -4,10 +4,11 @@
 
 # Prints the manifests of a folder with a kustomization, as they are applied.
 #
-#   hack/manifests.sh FOLDER [IMAGE] [--without-crds]
+#   hack/manifests.sh FOLDER [IMAGE] [--without-crds] [--namespace=NAME]
 #
 # FOLDER is relative to config/, as in "default" or "overlays/coexist". IMAGE, with a tag or a digest, takes the place of the
 # manager's image. Without CRDs it prints what may be deleted: what people have stored goes with its CustomResourceDefinition.
+# NAME takes the place of machinist-system, for a folder that does not bring its namespace.
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,7 +18,15 @@ fail() {
 }
 
 (($# >= 1)) || fail "no folder is given: one below config/, as in default or overlays/coexist"
-folder=$1 image=${2:-} crds=${3:-}
+folder=$1 image=${2:-} crds=true namespace=machinist-system
+for option in "${@:3}"; do
+  case ${option} in
+  --without-crds) crds= ;;
+  --namespace=*) namespace=${option#*=} ;;
+  *) fail "what is ${option}? Expected --without-crds or --namespace=NAME" ;;
+  esac
+done
+[[ ${#namespace} -le 63 && ${namespace} =~ ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$ ]] || fail "\"${namespace}\" is no name of a namespace"
 [[ -f config/${folder}/kustomization.yaml ]] || fail "config/${folder} has no kustomization.yaml"
 
 # kustomize reads folders relative to the file, so that has to be inside the repository.
@@ -44,9 +53,7 @@ YAML
     printf 'images:\n- name: machinist/manager\n  newName: %s\n  newTag: "%s"\n' "${image%:*}" "${image##*:}"
     ;;
   esac
-  case ${crds} in
-  '') ;;
-  --without-crds)
+  if [[ -z ${crds} ]]; then
     cat <<'YAML'
 patches:
 - target:
@@ -58,9 +65,13 @@ patches:
     metadata:
       name: all
 YAML
-    ;;
-  *) fail "what is ${crds}? Expected --without-crds or nothing" ;;
-  esac
+  fi
 } >"${scratch}/kustomization.yaml"
 
-go tool -modfile=hack/tools/go.mod kustomize build "${scratch}"
+go tool -modfile=hack/tools/go.mod kustomize build --output="${scratch}/manifests.yaml" "${scratch}"
+# Whoever brings a namespace takes it away in the end, with whatever else is in it.
+if [[ ${namespace} != machinist-system ]] && grep -qx 'kind: Namespace' "${scratch}/manifests.yaml"; then
+  fail "config/${folder} brings the namespace machinist-system, and can't be in ${namespace}: only overlays/namespaced and prometheus can"
+fi
+# The name stands in conditions and host names, too, where kustomize would have to be told of each.
+sed "/^ *image: /!s/machinist-system/${namespace}/g" "${scratch}/manifests.yaml"

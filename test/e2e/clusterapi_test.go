@@ -167,7 +167,7 @@ func (c *clusterAPI) content(ctx context.Context) map[string]string {
 		Expect(err).NotTo(HaveOccurred())
 		found[now.GetKind()+" "+now.GetName()] = string(text)
 	}
-	for _, pod := range pods(ctx, coreSystem) {
+	for _, pod := range podsOf(ctx, client.InNamespace(coreSystem)) {
 		found["Pod "+pod.Name] = string(pod.UID)
 	}
 	return found

@@ -72,8 +72,8 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 	})
 
 	It("has only its own rights, and those that providers bring", func(ctx SpecContext) {
-		Expect(mayManager(ctx, mixed.cluster.Namespace, "list", metalMachine.Group, "metalmachines")).To(BeTrue())
-		Expect(mayManager(ctx, mixed.cluster.Namespace, "list", "", "secrets")).To(BeFalse())
+		Expect(machinist.may(ctx, mixed.cluster.Namespace, "list", metalMachine.Group, "metalmachines")).To(BeTrue())
+		Expect(machinist.may(ctx, mixed.cluster.Namespace, "list", "", "secrets")).To(BeFalse())
 	})
 
 	It("is not installed in a flavour that would replace Cluster API's definitions", func(ctx SpecContext) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -121,6 +122,8 @@ type fleet struct {
 	cluster *clusterv1.Cluster
 	// infra is the kind of the InfraMachines.
 	infra schema.GroupKind
+	// labels are those of the Machines, besides what all have.
+	labels map[string]string
 }
 
 // createFleet creates a Cluster with a number of Machines, the first of which is the control plane.
@@ -136,6 +139,11 @@ func createFleet(ctx context.Context, sim *simulator.Simulator, namespace, name 
 func (f *fleet) create(ctx context.Context, prefix string, controlPlane, workers int) {
 	GinkgoHelper()
 	objects := simulator.Machines(f.cluster, controlPlane, workers, simulator.Shape{InfraMachine: f.infra, Prefix: prefix})
+	for _, object := range objects {
+		if machine, ok := object.(*clusterv1.Machine); ok {
+			maps.Copy(machine.Labels, f.labels)
+		}
+	}
 	Expect(simulator.Create(ctx, k8s, 8, objects...)).To(Succeed())
 }
 

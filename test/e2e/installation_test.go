@@ -19,6 +19,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,10 +32,13 @@ import (
 const (
 	system          = "machinist-system"
 	deploymentName  = "machinist-controller-manager"
-	managerUser     = "system:serviceaccount:" + system + ":machinist-manager"
+	accountName     = "machinist-manager"
 	certificateName = "machinist-webhook-service-cert"
 	leaseName       = "controller-leader-election-machinist"
 )
+
+// podLabels are on the manager's pods, whatever the flavour.
+var podLabels = client.MatchingLabels{"app.kubernetes.io/name": "machinist", "control-plane": "controller-manager"}
 
 // clusterWide are the kinds without a namespace that a flavour may install. CustomResourceDefinitions are not among them:
 // they hold the users' objects, and stay until they are uninstalled.
@@ -49,10 +53,23 @@ var clusterWide = []schema.GroupVersionKind{
 	{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"},
 }
 
+// namespaced are the kinds with a namespace that a flavour may install, or that come of it. Secrets are not among them: their
+// names would have to tell ours from those of Machines.
+var namespaced = []schema.GroupVersionKind{
+	corev1.SchemeGroupVersion.WithKind("Pod"),
+	corev1.SchemeGroupVersion.WithKind("Service"),
+	appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	coordinationv1.SchemeGroupVersion.WithKind("Lease"),
+	policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
+	{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+}
+
 // installation is Machinist in one of its flavours.
 type installation struct {
-	// overlay is the folder below config/.
-	overlay string
+	// overlay is the folder below config/, namespace where the manager is.
+	overlay, namespace string
 	// before is what there was without it, by kind and name.
 	before []string
 	// audited is how many entries the audit log had before it.
@@ -62,14 +79,20 @@ type installation struct {
 // deploy installs a flavour for the container that it is called in, which ends with neither it nor its kinds.
 func deploy(ctx context.Context, overlay string) *installation {
 	GinkgoHelper()
+	return deployInto(ctx, system, overlay)
+}
+
+// deployInto does the same in any namespace, for a flavour that doesn't bring one.
+func deployInto(ctx context.Context, namespace, overlay string) *installation {
+	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		namespace := &corev1.Namespace{}
 		g.Expect(client.IgnoreNotFound(k8s.Get(ctx, types.NamespacedName{Name: system}, namespace))).To(Succeed())
 		g.Expect(namespace.DeletionTimestamp).To(BeNil(), "that of an earlier installation is still going")
 	}).WithContext(ctx).Should(Succeed())
-	i := &installation{overlay: overlay, before: inventory(ctx), audited: len(audited(0))}
+	i := &installation{overlay: overlay, namespace: namespace, before: inventory(ctx), audited: len(audited(0))}
 	DeferCleanup(func(ctx SpecContext) {
-		target.make(ctx, "undeploy", "OVERLAY="+overlay)
+		i.undeploy(ctx)
 		release(ctx) // what a spec that has failed may have left would keep the kinds from going
 		if overlay != coexist {
 			target.make(ctx, "uninstall")
@@ -82,45 +105,54 @@ func deploy(ctx context.Context, overlay string) *installation {
 // upgrade installs an image in place of the one that runs, if one does, and waits for it.
 func (i *installation) upgrade(ctx context.Context, image string) {
 	GinkgoHelper()
-	target.make(ctx, "deploy", "IMG="+image, "OVERLAY="+i.overlay)
+	target.make(ctx, "deploy", "IMG="+image, "OVERLAY="+i.overlay, "NAMESPACE="+i.namespace)
 	i.eventuallyReady(ctx, image)
 }
 
 // undeploy removes the flavour.
 func (i *installation) undeploy(ctx context.Context) {
 	GinkgoHelper()
-	target.make(ctx, "undeploy", "OVERLAY="+i.overlay)
+	target.make(ctx, "undeploy", "OVERLAY="+i.overlay, "NAMESPACE="+i.namespace)
 }
 
-// eventuallyReady waits until all replicas run the image, and are ready.
+// eventuallyReady waits until all replicas of all Deployments run the image, and are ready.
 func (i *installation) eventuallyReady(ctx context.Context, image string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		deployment := &appsv1.Deployment{}
-		g.Expect(k8s.Get(ctx, types.NamespacedName{Namespace: system, Name: deploymentName}, deployment)).To(Succeed())
-		wanted := *deployment.Spec.Replicas
-		g.Expect(wanted).To(BeNumerically(">=", 2), "replicas")
-		g.Expect(deployment.Status.ObservedGeneration).To(Equal(deployment.Generation))
-		g.Expect(deployment.Status.UpdatedReplicas).To(Equal(wanted))
-		g.Expect(deployment.Status.AvailableReplicas).To(Equal(wanted), describePods(ctx))
-		g.Expect(deployment.Status.Replicas).To(Equal(wanted))
+		list := &appsv1.DeploymentList{}
+		g.Expect(k8s.List(ctx, list, client.InNamespace(i.namespace), podLabels)).To(Succeed())
+		g.Expect(list.Items).NotTo(BeEmpty())
+		for _, deployment := range list.Items {
+			wanted := *deployment.Spec.Replicas
+			g.Expect(deployment.Name).To(HavePrefix(deploymentName))
+			g.Expect(wanted).To(BeNumerically(">=", 2), "replicas")
+			g.Expect(deployment.Status.ObservedGeneration).To(Equal(deployment.Generation))
+			g.Expect(deployment.Status.UpdatedReplicas).To(Equal(wanted))
+			g.Expect(deployment.Status.AvailableReplicas).To(Equal(wanted), describePods(ctx))
+			g.Expect(deployment.Status.Replicas).To(Equal(wanted))
+		}
 	}).WithContext(ctx).Should(Succeed())
-	for _, pod := range pods(ctx, system) {
+	for _, pod := range pods(ctx) {
 		Expect(pod.Spec.Containers[0].Image).To(Equal(image))
 	}
 }
 
-// pods are those of a namespace, without those that are going.
-func pods(ctx context.Context, namespace string) []corev1.Pod {
+// pods are those of Machinist, wherever they are, without those that are going.
+func pods(ctx context.Context) []corev1.Pod {
+	GinkgoHelper()
+	return podsOf(ctx, podLabels)
+}
+
+func podsOf(ctx context.Context, options ...client.ListOption) []corev1.Pod {
 	GinkgoHelper()
 	list := &corev1.PodList{}
-	Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	Expect(k8s.List(ctx, list, options...)).To(Succeed())
 	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
 // managers are the pods of Machinist, and those of Cluster API if it is there.
 func managers(ctx context.Context) []corev1.Pod {
-	return append(pods(ctx, system), pods(ctx, coreSystem)...)
+	return append(pods(ctx), podsOf(ctx, client.InNamespace(coreSystem))...)
 }
 
 // describePods says what may be wrong with them.
@@ -174,21 +206,21 @@ func restarts(ctx context.Context) int32 {
 	return count
 }
 
-// leader is the name of the pod that holds the Lease.
-func leader(ctx context.Context, g Gomega) string {
-	lease := &coordinationv1.Lease{}
-	g.Expect(k8s.Get(ctx, types.NamespacedName{Namespace: system, Name: leaseName}, lease)).To(Succeed())
-	g.Expect(lease.Spec.HolderIdentity).NotTo(BeNil())
-	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+// leader is the name of the pod that holds the Lease. That of a manager with a watch filter ends in the filter.
+func leader(ctx context.Context, g Gomega, lease string) string {
+	held := &coordinationv1.Lease{}
+	g.Expect(k8s.Get(ctx, types.NamespacedName{Namespace: system, Name: lease}, held)).To(Succeed())
+	g.Expect(held.Spec.HolderIdentity).NotTo(BeNil())
+	name, _, _ := strings.Cut(*held.Spec.HolderIdentity, "_")
 	g.Expect(name).NotTo(BeEmpty())
 	return name
 }
 
-// mayManager asks the API server whether the manager has a right.
-func mayManager(ctx context.Context, namespace, verb, group, resource string) bool {
+// may asks the API server whether the manager has a right.
+func (i *installation) may(ctx context.Context, namespace, verb, group, resource string) bool {
 	GinkgoHelper()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: managerUser,
+		User: i.user(),
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: namespace, Verb: verb, Group: group, Resource: resource,
 		},
@@ -200,11 +232,17 @@ func mayManager(ctx context.Context, namespace, verb, group, resource string) bo
 // inventory lists the objects of all kinds in clusterWide, by kind and name.
 func inventory(ctx context.Context) []string {
 	GinkgoHelper()
+	return inventoryOf(ctx, clusterWide)
+}
+
+// inventoryOf lists the objects of kinds, by kind and name.
+func inventoryOf(ctx context.Context, kinds []schema.GroupVersionKind, options ...client.ListOption) []string {
+	GinkgoHelper()
 	var found []string
-	for _, kind := range clusterWide {
+	for _, kind := range kinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
-		err := k8s.List(ctx, list)
+		err := k8s.List(ctx, list, options...)
 		if apimeta.IsNoMatchError(err) { // an older API server
 			continue
 		}
@@ -246,6 +284,11 @@ func audited(from int) []auditEvent {
 	return events
 }
 
+// user is who the manager is to the API server.
+func (i *installation) user() string {
+	return "system:serviceaccount:" + i.namespace + ":" + accountName
+}
+
 // expectNothingForbidden makes sure that the manager's roles allowed whatever it has asked for since the installation. It
 // can be shown on a cluster of ours only, and skips the rest of the spec elsewhere.
 func (i *installation) expectNothingForbidden() {
@@ -256,7 +299,7 @@ func (i *installation) expectNothingForbidden() {
 	allowed := false
 	refused := map[string]int{}
 	for _, event := range audited(i.audited) {
-		if event.User.Username != managerUser {
+		if event.User.Username != i.user() {
 			continue
 		}
 		switch event.ResponseStatus.Code {
@@ -268,5 +311,5 @@ func (i *installation) expectNothingForbidden() {
 		}
 	}
 	Expect(refused).To(BeEmpty())
-	Expect(allowed).To(BeTrue(), "the audit log shows no request of %s, so it proves nothing", managerUser)
+	Expect(allowed).To(BeTrue(), "the audit log shows no request of %s, so it proves nothing", i.user())
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,7 +31,7 @@ type load struct {
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 
-	requests int
+	requests atomic.Int64
 	// failures counts by error.
 	failures map[string]int
 }
@@ -57,7 +58,7 @@ func (l *load) run(ctx context.Context, f *fleet, machine string) {
 		case <-ctx.Done():
 			return
 		}
-		l.requests++
+		l.requests.Add(1)
 		if err := l.request(ctx, f, machine); err != nil && ctx.Err() == nil {
 			l.failures[err.Error()]++
 		}
@@ -67,7 +68,7 @@ func (l *load) run(ctx context.Context, f *fleet, machine string) {
 func (l *load) request(ctx context.Context, f *fleet, machine string) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	return f.annotate(ctx, machine, loadAnnotation, fmt.Sprint(l.requests))
+	return f.annotate(ctx, machine, loadAnnotation, fmt.Sprint(l.requests.Load()))
 }
 
 // expectNoFailure ends the load and looks at what became of it.
@@ -75,7 +76,8 @@ func (l *load) expectNoFailure() {
 	GinkgoHelper()
 	l.cancel()
 	l.ended.Wait()
-	AddReportEntry("admission requests", l.requests)
-	Expect(maps.Clone(l.failures)).To(BeEmpty(), "of %d requests", l.requests)
-	Expect(l.requests).To(BeNumerically(">", minLoad), "this was no load")
+	requests := l.requests.Load()
+	AddReportEntry("admission requests", requests)
+	Expect(maps.Clone(l.failures)).To(BeEmpty(), "of %d requests", requests)
+	Expect(requests).To(BeNumerically(">", minLoad), "this was no load")
 }

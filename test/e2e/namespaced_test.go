@@ -6,6 +6,7 @@ package e2e
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
@@ -16,16 +17,17 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		machinist              *installation
 		inside, metal, outside *fleet
 	)
+	const own = "e2e-team"
 
 	BeforeAll(func(ctx SpecContext) {
 		installProviders(ctx)
-		createNamespace(ctx, system) // this flavour does not bring it
-		machinist = deploy(ctx, "overlays/namespaced")
+		createNamespace(ctx, own) // this flavour does not bring it
+		machinist = deployInto(ctx, own, "overlays/namespaced")
 		elsewhere := newNamespace(ctx)
 		sim := startSimulator(ctx, false)
 		outside = createFleet(ctx, sim, elsewhere, "outside", simMachine, 2)
-		inside = createFleet(ctx, sim, system, "inside", simMachine, 3)
-		metal = createFleet(ctx, sim, system, "metal", metalMachine, 3)
+		inside = createFleet(ctx, sim, own, "inside", simMachine, 3)
+		metal = createFleet(ctx, sim, own, "metal", metalMachine, 3)
 	}, NodeTimeout(deployTimeout))
 
 	It("brings the Machines of its namespace to Running", func(ctx SpecContext) {
@@ -41,11 +43,11 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 	})
 
 	DescribeTable("may, and may not,", func(ctx SpecContext, elsewhere, allowed bool, verb, group, resource string) {
-		namespace := system
+		namespace := own
 		if elsewhere {
 			namespace = outside.cluster.Namespace
 		}
-		Expect(mayManager(ctx, namespace, verb, group, resource)).To(Equal(allowed))
+		Expect(machinist.may(ctx, namespace, verb, group, resource)).To(Equal(allowed))
 	},
 		Entry("list Machines in its namespace", false, true, "list", clusterv1.GroupVersion.Group, "machines"),
 		Entry("list Machines elsewhere", true, false, "list", clusterv1.GroupVersion.Group, "machines"),
@@ -64,4 +66,12 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		Expect(restarts(ctx)).To(BeZero())
 		machinist.expectNothingForbidden()
 	}, NodeTimeout(2*eventuallyTimeout))
+
+	It("leaves nothing when it is undeployed, and the namespace as it was", func(ctx SpecContext) {
+		machinist.undeploy(ctx)
+		Eventually(func(g Gomega) {
+			g.Expect(inventory(ctx)).To(ConsistOf(append(machinist.before, "Namespace "+outside.cluster.Namespace)))
+			g.Expect(inventoryOf(ctx, namespaced, client.InNamespace(own))).To(BeEmpty())
+		}).WithContext(ctx).Should(Succeed())
+	}, NodeTimeout(deployTimeout))
 })

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,27 +47,15 @@ var _ = Describe("Machinist alone", Ordered, func() {
 	}, NodeTimeout(deployTimeout))
 
 	It("is installed by make deploy, which changes nothing the second time", func(ctx SpecContext) {
-		before := namesOf(pods(ctx, system))
+		before := namesOf(pods(ctx))
 		machinist.upgrade(ctx, target.first)
-		Expect(namesOf(pods(ctx, system))).To(Equal(before))
+		Expect(namesOf(pods(ctx))).To(Equal(before))
 		Expect(restarts(ctx)).To(BeZero())
 	}, NodeTimeout(deployTimeout))
 
-	It("refuses a Machine that can't work", func(ctx SpecContext) {
-		machine := builder.Machine(metav1.NamespaceDefault, "refused").WithVersion("one.two").Build()
-		Eventually(func() error { return k8s.Create(ctx, machine.DeepCopy(), client.DryRunAll) }).WithContext(ctx).
-			Should(MatchError(ContainSubstring("must be a valid semantic version")))
-		Expect(k8s.Create(ctx, machine, client.DryRunAll)).To(Satisfy(apierrors.IsInvalid))
-	})
+	It("refuses a Machine that can't work", func(ctx SpecContext) { eventuallyRefused(ctx) })
 
-	It("warns of a Machine that refers to a kind that does not exist", func(ctx SpecContext) {
-		unknown := metalMachine
-		unknown.Kind = "AbsentMachine"
-		machine := builder.Machine(metav1.NamespaceDefault, "warned").WithInfrastructureRef(unknown, "warned").Build()
-		target.warnings.take()
-		Expect(k8s.Create(ctx, machine, client.DryRunAll)).To(Succeed())
-		Expect(target.warnings.take()).To(ContainElement(HavePrefix("spec.infrastructureRef")))
-	})
+	It("warns of a Machine that refers to a kind that does not exist", func(ctx SpecContext) { expectWarned(ctx) })
 
 	It("brings Machines of two providers to Running", func(ctx SpecContext) {
 		blue = createFleet(ctx, sim, namespace, "blue", simMachine, 10)
@@ -79,14 +66,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		}
 	}, NodeTimeout(2*eventuallyTimeout))
 
-	It("serves Machines as v1beta1", func(ctx SpecContext) {
-		machine := &unstructured.Unstructured{}
-		machine.SetAPIVersion("cluster.x-k8s.io/v1beta1")
-		machine.SetKind("Machine")
-		Expect(k8s.Get(ctx, blue.key(worker), machine)).To(Succeed())
-		ready, found, err := unstructured.NestedBool(machine.Object, "status", "infrastructureReady")
-		Expect([]any{ready, found, err}).To(Equal([]any{true, true, nil}), "the flag is only in v1beta1")
-	})
+	It("serves Machines as v1beta1", func(ctx SpecContext) { expectConverted(ctx, blue.key(worker)) })
 
 	It("renews its certificates, and answers meanwhile", func(ctx SpecContext) {
 		key := types.NamespacedName{Namespace: system, Name: certificateName}
@@ -107,11 +87,11 @@ var _ = Describe("Machinist alone", Ordered, func() {
 	}, NodeTimeout(rotationTimeout+eventuallyTimeout))
 
 	It("goes on when its leader is killed, and does nothing twice", func(ctx SpecContext) {
-		killed := leader(ctx, Default)
+		killed := leader(ctx, Default, leaseName)
 		green.create(ctx, "late", 0, 10)
 		Expect(k8s.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: killed}},
 			client.GracePeriodSeconds(0))).To(Succeed())
-		Eventually(func(g Gomega) { g.Expect(leader(ctx, g)).NotTo(Equal(killed)) }).WithContext(ctx).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(leader(ctx, g, leaseName)).NotTo(Equal(killed)) }).WithContext(ctx).Should(Succeed())
 		green.eventuallyRunning(ctx, 20)
 		green.expectOneNodeEach(ctx)
 		machinist.eventuallyReady(ctx, target.first)
@@ -122,8 +102,8 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		l := startLoad(blue, worker)
 		machinist.upgrade(ctx, target.second)
 		Eventually(func(g Gomega) {
-			name := leader(ctx, g)
-			g.Expect(namesOf(pods(ctx, system))).To(ContainElement(name), "the leader is one of the new pods")
+			name := leader(ctx, g, leaseName)
+			g.Expect(namesOf(pods(ctx))).To(ContainElement(name), "the leader is one of the new pods")
 		}).WithContext(ctx).Should(Succeed())
 		l.expectNoFailure()
 		Expect([]map[string]string{blue.identities(ctx), green.identities(ctx)}).To(Equal(before))

@@ -124,12 +124,40 @@ var _ = Describe("In every flavour", func() {
 					Expect(rule.Verbs).To(HaveEach(BeElementOf("get", "update")), role.Name)
 					Expect(slices.Contains(rule.Verbs, "update")).To(Equal(len(rule.ResourceNames) > 0), role.Name)
 				}
+				if slices.Contains(rule.Resources, "leases") {
+					Expect(slices.Contains(rule.Verbs, "create")).To(Equal(len(rule.ResourceNames) == 0), role.Name)
+				}
 				if slices.Contains(rule.Resources, "*") {
 					Expect(rule.APIGroups).To(HaveEach(HaveSuffix(".cluster.x-k8s.io")), role.Name)
 				}
 			}
 		}
 	})
+})
+
+var _ = Describe("In every flavour", func() {
+	const prefix = "controller-leader-election-machinist" // what the manager adds its watch filter to
+	for _, flavour := range flavours {
+		It("the Leases are there that its managers hold, and its role names them: "+flavour, func(ctx SpecContext) {
+			m := render(ctx, flavour)
+			var held []string
+			for _, d := range as[appsv1.Deployment](m.of("Deployment")) {
+				name := prefix
+				for _, arg := range d.Spec.Template.Spec.Containers[0].Args {
+					if filter, found := strings.CutPrefix(arg, "--watch-filter="); found {
+						name += "-" + filter
+					}
+				}
+				held = append(held, name)
+			}
+			Expect(m.of("Lease").names()).To(ConsistOf(held))
+			for _, rule := range as[rbacv1.Role](manifests{m.of("Role").named("machinist-leader-election-role")})[0].Rules {
+				if slices.Contains(rule.Resources, "leases") && !slices.Contains(rule.Verbs, "create") {
+					Expect(rule.ResourceNames).To(ConsistOf(held))
+				}
+			}
+		})
+	}
 })
 
 var _ = It("A namespaced installation has no more ClusterRoles than what has no namespace asks for", func(ctx SpecContext) {
@@ -156,7 +184,9 @@ var _ = It("Beside Cluster API nothing of it is touched, and no write of its dep
 		Expect(hook.FailurePolicy).To(HaveValue(Equal(admissionregistrationv1.Ignore)), hook.Name)
 	}
 	for _, object := range m {
-		Expect(object.GetName()).To(HavePrefix("machinist"))
+		if object.GetKind() != "Lease" { // the name of the manager is at its end
+			Expect(object.GetName()).To(HavePrefix("machinist"))
+		}
 		Expect(object.GetNamespace()).NotTo(HavePrefix("capi"))
 	}
 	for _, role := range as[rbacv1.ClusterRole](m.of("ClusterRole")) {
@@ -194,13 +224,32 @@ var _ = Describe("hack/manifests.sh", func() {
 		Entry("what isn't there", "config/nowhere has no kustomization.yaml", "nowhere"),
 		Entry("an image that could be any", "image example.org:5000/manager has neither tag nor digest: what runs later would depend on when it is pulled",
 			"default", "example.org:5000/manager"),
-		Entry("what it doesn't know", "what is --crds? Expected --without-crds or nothing", "default", image, "--crds"),
+		Entry("what it doesn't know", "what is --crds? Expected --without-crds or --namespace=NAME", "default", image, "--crds"),
+		Entry("a namespace that can't be", `"Team" is no name of a namespace`, "overlays/namespaced", image, "--namespace=Team"),
+		Entry("to share a namespace that it would delete", "config/default brings the namespace machinist-system, and can't be in team: "+
+			"only overlays/namespaced and prometheus can", "default", image, "--namespace=team"),
 	)
 
 	It("takes an image by its digest", func(ctx SpecContext) {
 		byDigest := "example.org/manager@sha256:" + strings.Repeat("0", 64)
 		d := as[appsv1.Deployment](renderWith(ctx, "default", byDigest).of("Deployment"))[0]
 		Expect(d.Spec.Template.Spec.Containers[0].Image).To(Equal(byDigest))
+	})
+
+	It("puts what brings no namespace into another one, with all that names it", func(ctx SpecContext) {
+		output := func(args ...string) string {
+			GinkgoHelper()
+			printed, err := exec.CommandContext(ctx, script, args...).Output()
+			Expect(err).NotTo(HaveOccurred())
+			return string(printed)
+		}
+		ours := namespace + "/manager:v1" // an image stays as it is
+		for _, folder := range []string{"overlays/namespaced", "prometheus"} {
+			usual, other := output(folder, ours), output(folder, ours, "--namespace=team")
+			Expect(other).To(ContainSubstring("namespace: team\n"))
+			Expect(strings.ReplaceAll(other, ours, "")).NotTo(ContainSubstring(namespace))
+			Expect(strings.ReplaceAll(other, ours, "")).To(Equal(strings.ReplaceAll(strings.ReplaceAll(usual, ours, ""), namespace, "team")))
+		}
 	})
 
 	It("leaves out CustomResourceDefinitions, and nothing else, on request", func(ctx SpecContext) {

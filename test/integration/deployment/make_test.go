@@ -4,30 +4,37 @@
 package deployment
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/test/builder"
+	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/manager"
 )
+
+// root is the folder of the Makefile.
+const root = "../../.."
 
 var _ = It("make deploy installs and upgrades, and make undeploy leaves what people have stored", func(ctx SpecContext) {
 	env := startEnvironment(ctx)
 	k8s := manager.User(env, "deployment-test")
 	run := func(args ...string) {
 		GinkgoHelper()
-		command := exec.CommandContext(ctx, "make", append([]string{"--no-print-directory", "--directory=../../.."}, args...)...)
-		command.Env = append(os.Environ(), "KUBECONFIG="+env.KubeconfigPath)
-		output, err := command.CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), string(output))
+		output, err := runMake(ctx, env, args...)
+		Expect(err).NotTo(HaveOccurred(), output)
 	}
 	run("install")
 	stored := builder.Machine("default", "stored").Build()
@@ -41,16 +48,125 @@ var _ = It("make deploy installs and upgrades, and make undeploy leaves what peo
 		Expect(deployment.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
 	}
 
-	for range 2 {
-		By("undeploying")
-		run("undeploy", "IMG=example.org/manager:v2")
-		for _, object := range render(ctx, "default").without("CustomResourceDefinition") {
-			left := &unstructured.Unstructured{}
-			left.SetGroupVersionKind(object.GroupVersionKind())
-			Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(object), left) }).WithContext(ctx).
-				WithTimeout(suite.CollectionTimeout).Should(MatchError(ContainSubstring("not found")), "%s %s", object.GetKind(), object.GetName())
+	for _, missing := range []string{"", "clusters.cluster.x-k8s.io"} {
+		By("undeploying, without the kind " + missing)
+		if missing != "" {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			crd.Name = missing
+			Expect(k8s.Delete(ctx, crd)).To(Succeed())
+			Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(crd), crd) }).WithContext(ctx).
+				Should(Satisfy(apierrors.IsNotFound))
 		}
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(stored), &clusterv1.Machine{})).To(Succeed())
+		run("undeploy", "IMG=example.org/manager:v2")
+		expectUninstalled(ctx, k8s, render(ctx, "default"), stored)
 	}
-	run("uninstall")
+	for range 2 { // the second time there is nothing
+		run("uninstall")
+	}
 })
+
+var _ = It("A release is installed and removed with its files alone, and leaves what people have stored", func(ctx SpecContext) {
+	env := startEnvironment(ctx)
+	k8s := manager.User(env, "deployment-test")
+	dist := GinkgoT().TempDir()
+	output, err := runMake(ctx, env, "release-manifests", "VERSION=v1.2.3", "IMG="+image, "DIST="+dist)
+	Expect(err).NotTo(HaveOccurred(), output)
+	files, err := filepath.Glob(filepath.Join(dist, "*"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(files).To(HaveLen(2*6 + 1))
+	for _, file := range files {
+		definitions := manifestsOf(file).of("CustomResourceDefinition")
+		if strings.HasPrefix(filepath.Base(file), "uninstall-") {
+			Expect(definitions).To(BeEmpty(), "what people have stored goes with them")
+		}
+	}
+	kubectl := findKubectl(ctx)
+	run := func(args ...string) {
+		GinkgoHelper()
+		command := exec.CommandContext(ctx, kubectl, args...)
+		command.Dir = dist
+		command.Env = append(os.Environ(), "KUBECONFIG="+env.KubeconfigPath)
+		output, err := command.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(output))
+	}
+
+	run("apply", "--server-side", "--force-conflicts", "--filename=install-standalone.yaml")
+	hooks := manifestsOf(filepath.Join(dist, "install-standalone.yaml")).of("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+	for _, hook := range hooks { // nobody answers here
+		Expect(k8s.Delete(ctx, hook)).To(Succeed())
+	}
+	stored := builder.Machine("default", "stored").Build()
+	Eventually(k8s.Create).WithArguments(stored).WithContext(ctx).Should(Succeed(), "as soon as the kind is served")
+	run("delete", "--ignore-not-found", "--filename=uninstall-standalone.yaml")
+	run("replace", "--filename=crds.yaml")
+	expectUninstalled(ctx, k8s, render(ctx, "default"), stored)
+	run("delete", "--filename=crds.yaml")
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(stored), stored)).NotTo(Succeed())
+})
+
+var _ = It("make touches no definitions of Cluster API", func(ctx SpecContext) {
+	env := startEnvironment(ctx)
+	k8s := manager.User(env, "deployment-test")
+	theirs := standIn(clusterv1.GroupVersion.WithKind("Machine"))
+	theirs.Labels = map[string]string{"cluster.x-k8s.io/provider": "cluster-api"}
+	suite.InstallCRDs(env, theirs)
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
+	for _, target := range []string{"install", "uninstall", "deploy", "undeploy"} {
+		output, err := runMake(ctx, env, target, "IMG="+image)
+		Expect(err).To(HaveOccurred())
+		Expect(output).To(ContainSubstring("has the CRDs of Cluster API, which make " + target + " would replace: use OVERLAY=overlays/coexist"))
+	}
+	for _, target := range []string{"deploy", "undeploy"} {
+		output, err := runMake(ctx, env, target, "IMG="+image, "OVERLAY=overlays/coexist")
+		Expect(err).NotTo(HaveOccurred(), output)
+	}
+	now := &apiextensionsv1.CustomResourceDefinitionList{}
+	Expect(k8s.List(ctx, now)).To(Succeed())
+	Expect(now.Items).To(HaveExactElements(And(HaveField("Name", theirs.Name), HaveField("ResourceVersion", theirs.ResourceVersion))))
+})
+
+// runMake runs a target of the Makefile against a control plane and returns all that it printed.
+func runMake(ctx context.Context, env *environment.Environment, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, "make", append([]string{"--no-print-directory", "--directory=" + root}, args...)...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+env.KubeconfigPath)
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+// manifestsOf returns the objects of a file.
+func manifestsOf(path string) manifests {
+	GinkgoHelper()
+	content, err := os.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	return decode(content)
+}
+
+// findKubectl returns the path of the kubectl that the Makefile would use.
+func findKubectl(ctx context.Context) string {
+	GinkgoHelper()
+	if path, err := exec.LookPath("kubectl"); err == nil {
+		return path
+	}
+	command := exec.CommandContext(ctx, "go", "-C", root+"/hack/controlplane", "run", "./ensure", "-components=kubectl")
+	command.Stderr = GinkgoWriter
+	output, err := command.Output()
+	Expect(err).NotTo(HaveOccurred())
+	return filepath.Join(strings.TrimSpace(string(output)), "kubectl")
+}
+
+// expectUninstalled makes sure that nothing of a flavour is left but the definitions, and that what is stored can be read without
+// a manager, which would have to convert it.
+func expectUninstalled(ctx context.Context, k8s client.Client, flavour manifests, stored *clusterv1.Machine) {
+	GinkgoHelper()
+	for _, object := range flavour.without("CustomResourceDefinition") {
+		left := &unstructured.Unstructured{}
+		left.SetGroupVersionKind(object.GroupVersionKind())
+		Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(object), left) }).WithContext(ctx).
+			WithTimeout(suite.CollectionTimeout).Should(Satisfy(apierrors.IsNotFound), "%s %s", object.GetKind(), object.GetName())
+	}
+	definitions := &apiextensionsv1.CustomResourceDefinitionList{}
+	Expect(k8s.List(ctx, definitions)).To(Succeed())
+	Expect(definitions.Items).NotTo(BeEmpty())
+	Expect(definitions.Items).To(HaveEach(HaveField("Spec.Conversion.Strategy", apiextensionsv1.NoneConverter)))
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(stored), &clusterv1.Machine{})).To(Succeed())
+}

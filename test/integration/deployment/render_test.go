@@ -43,7 +43,13 @@ func renderWith(ctx context.Context, args ...string) manifests {
 	command.Stderr = GinkgoWriter
 	output, err := command.Output()
 	Expect(err).NotTo(HaveOccurred())
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(output), 4096)
+	return decode(output)
+}
+
+// decode reads the objects of a YAML file.
+func decode(content []byte) manifests {
+	GinkgoHelper()
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	var objects manifests
 	for {
 		object := &unstructured.Unstructured{}

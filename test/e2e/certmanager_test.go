@@ -1,0 +1,149 @@
+// Copyright The Machinist Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/pem"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// certManagerModule depends on the release of cert-manager, and holds a program that runs it.
+const certManagerModule = "test/e2e/certmanager"
+
+// The manager has no right here that has to do with certificates: it reads them from files.
+var _ = Describe("Machinist with cert-manager", Ordered, func() {
+	var (
+		machinist *installation
+		blue      *fleet
+		namespace string
+	)
+	const machine = "blue-control-plane-0"
+
+	BeforeAll(func(ctx SpecContext) {
+		installCertManager(ctx)
+		installProviders(ctx)
+		machinist = deploy(ctx, "overlays/cert-manager")
+		namespace = newNamespace(ctx)
+		sim := startSimulator(ctx, false)
+		eventuallyRefused(ctx) // as soon as cert-manager has told the API server whom to trust
+		blue = createFleet(ctx, sim, namespace, "blue", simMachine, 1)
+	}, NodeTimeout(buildTimeout))
+
+	It("warns, and converts", func(ctx SpecContext) {
+		expectWarned(ctx)
+		blue.eventuallyRunning(ctx, 1)
+		expectConverted(ctx, blue.key(machine))
+	}, NodeTimeout(2*eventuallyTimeout))
+
+	It("answers while its certificate is renewed", func(ctx SpecContext) {
+		if target.audit == "" {
+			Skip("which certificate a pod shows can't be seen from here")
+		}
+		key := types.NamespacedName{Namespace: system, Name: certificateName}
+		secret := &corev1.Secret{}
+		Expect(k8s.Get(ctx, key, secret)).To(Succeed())
+		before := secret.Data[corev1.TLSCertKey]
+		l := startLoad(blue, machine)
+		eventuallyAsked := func(while string) {
+			GinkgoHelper()
+			since := l.requests.Load()
+			Eventually(l.requests.Load).WithContext(ctx).Should(BeNumerically(">", since+minLoad), while)
+		}
+		renew(ctx, "machinist-serving-cert")
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.Get(ctx, key, secret)).To(Succeed())
+			g.Expect(secret.Data[corev1.TLSCertKey]).NotTo(Equal(before))
+			configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+			g.Expect(k8s.Get(ctx, types.NamespacedName{Name: "machinist-validating-webhook-configuration"}, configuration)).To(Succeed())
+			g.Expect(configuration.Webhooks).To(HaveEach(HaveField("ClientConfig.CABundle", ContainSubstring(string(secret.Data["ca.crt"])))))
+		}).WithContext(ctx).Should(Succeed())
+		eventuallyAsked("the API server knows of it, and the pods don't")
+		wanted, _ := pem.Decode(secret.Data[corev1.TLSCertKey])
+		for _, pod := range pods(ctx) {
+			// kubelet looks at a pod's Secrets about once a minute, and when the pod changes.
+			touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"e2e.machinist.dev/renewed":""}}}`))
+			Expect(k8s.Patch(ctx, &pod, touch)).To(Succeed())
+			Eventually(servedBy).WithArguments(ctx, &pod).WithContext(ctx).Should(Equal(wanted.Bytes), pod.Name)
+		}
+		eventuallyAsked("all of them show the new one")
+		l.expectNoFailure()
+	}, NodeTimeout(2*eventuallyTimeout))
+
+	It("has asked for nothing that its roles don't allow, also to delete Machines", func(ctx SpecContext) {
+		blue.delete(ctx)
+		Expect(restarts(ctx)).To(BeZero())
+		machinist.expectNothingForbidden()
+	}, NodeTimeout(2*eventuallyTimeout))
+
+	It("leaves nothing when it is undeployed", func(ctx SpecContext) {
+		machinist.undeploy(ctx)
+		Eventually(func() []string { return inventory(ctx) }).WithContext(ctx).
+			Should(ConsistOf(append(machinist.before, "Namespace "+namespace)))
+	}, NodeTimeout(deployTimeout))
+})
+
+// installCertManager sees to it that cert-manager runs until the end of the container that it is called in: the cluster's, if
+// it has one, or else one in a process of its own, as the providers are in this one.
+func installCertManager(ctx context.Context) {
+	GinkgoHelper()
+	crd := types.NamespacedName{Name: "certificates.cert-manager.io"}
+	err := k8s.Get(ctx, crd, &apiextensionsv1.CustomResourceDefinition{})
+	if err == nil {
+		return
+	}
+	Expect(err).To(Satisfy(apierrors.IsNotFound))
+	const module = "github.com/cert-manager/cert-manager"
+	binary := filepath.Join(GinkgoT().TempDir(), "cert-manager")
+	// Built as the manager is, so that much of it has been built already.
+	run(ctx, []string{"CGO_ENABLED=0"}, "go", "-C", certManagerModule, "build", "-trimpath", "-o", binary, ".")
+	folder := run(ctx, nil, "go", "-C", certManagerModule, "list", "-m", "-f", "{{.Dir}}", module)
+	installDefinitions(envtest.CRDInstallOptions{Paths: []string{filepath.Join(folder, "deploy", "crds")}, ErrorIfPathMissing: true})
+
+	command := exec.CommandContext(context.WithoutCancel(ctx), binary) // it ends with the container, not with the node
+	command.Env = append(os.Environ(), "KUBECONFIG="+target.kubeconfig)
+	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(command.Start()).To(Succeed())
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(ended).NotTo(Receive(), "it has ended by itself")
+		Expect(command.Process.Signal(os.Interrupt)).To(Succeed())
+		Eventually(ended).WithContext(ctx).Should(Receive(BeNil()))
+	})
+}
+
+// renew asks cert-manager for a new certificate, in the way in which its command line tool does.
+func renew(ctx context.Context, name string) {
+	GinkgoHelper()
+	certificate := &unstructured.Unstructured{}
+	certificate.SetAPIVersion("cert-manager.io/v1")
+	certificate.SetKind("Certificate")
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, types.NamespacedName{Namespace: system, Name: name}, certificate)).To(Succeed())
+		conditions, _, err := unstructured.NestedSlice(certificate.Object, "status", "conditions")
+		g.Expect(err).NotTo(HaveOccurred())
+		conditions = append(conditions, map[string]any{
+			"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "the end-to-end test wants a new one",
+			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
+		})
+		g.Expect(unstructured.SetNestedSlice(certificate.Object, conditions, "status", "conditions")).To(Succeed())
+		g.Expect(k8s.Status().Update(ctx, certificate)).To(Succeed())
+	}).WithContext(ctx).Should(Succeed())
+}
