@@ -22,8 +22,9 @@ IMG ?= machinist/manager:$(VERSION)
 ARCH ?= $(shell go env GOARCH)
 # OVERLAY is what deploy and undeploy apply: a folder below config/.
 OVERLAY ?= default
-# NAMESPACE is where that is, for overlays/namespaced and prometheus. The other overlays bring theirs.
-NAMESPACE ?= machinist-system
+# NAMESPACE is where Machinist is installed, for overlays/namespaced and prometheus. The other overlays bring theirs. It is not
+# taken from the environment, where a variable of this name may be about something else.
+NAMESPACE := machinist-system
 # FLAVOURS are what release writes: name=folder below config/.
 FLAVOURS := standalone=default coexist=overlays/coexist cert-manager=overlays/cert-manager sharded=overlays/sharded \
   namespaced=overlays/namespaced prometheus=prometheus
@@ -45,7 +46,7 @@ MODULES := . hack/controlplane hack/image test/peers test/promql test/scale
 help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "} \
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Code
 
@@ -143,7 +144,7 @@ CREATED = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 PACK = go -C hack/image run . -binary=$(CURDIR)/bin/linux-$(ARCH)/manager -arch=$(ARCH) -version=$(VERSION) \
   -revision=$(REVISION) -created=$(CREATED)
 
-# Podman keeps no intermediate images: it would label a new commit as the one before.
+# BUILDAH_LAYERS=false, as podman would use again the layer with the labels of the commit before.
 .PHONY: image
 image: bin/linux-$(ARCH)/manager ## Build the image IMG with docker or podman, for ARCH=amd64 or arm64.
 	@$(PACK) -rootfs=$(CURDIR)/bin/linux-$(ARCH)/rootfs.tar
@@ -155,7 +156,7 @@ image-tarball: bin/linux-$(ARCH)/manager ## Build bin/image-ARCH.tar, of image I
 	@$(PACK) -tag=$(IMG) -output=$(CURDIR)/bin/image-$(ARCH).tar -sbom=$(CURDIR)/bin/image-$(ARCH).cdx.json
 
 .PHONY: render
-render: ## Print what deploy applies, for IMG and OVERLAY=default, overlays/coexist, ...
+render: ## Print what deploy applies, for IMG, OVERLAY=default, overlays/coexist, ..., and NAMESPACE.
 	@hack/manifests.sh $(OVERLAY) $(IMG) --namespace=$(NAMESPACE)
 
 .PHONY: install
@@ -168,25 +169,31 @@ uninstall: need-own-crds ## Remove the CRDs from the cluster of KUBECONFIG, and 
 
 # What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
-deploy: $(NEEDED) ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ...
+deploy: $(NEEDED) ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ..., NAMESPACE.
 	@hack/manifests.sh $(OVERLAY) $(IMG) --namespace=$(NAMESPACE) | $(KUBECTL) apply --server-side --force-conflicts --filename=-
 
 .PHONY: undeploy
 undeploy: $(NEEDED) ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
-	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds --namespace=$(NAMESPACE) | $(KUBECTL) delete --ignore-not-found --filename=-
-	@# What is stored must stay readable without the manager, which has converted it.
-	@! hack/manifests.sh $(OVERLAY) | grep --count '^kind: CustomResourceDefinition' >/dev/null || \
+	@# What is stored must stay readable without the manager, which has converted it: the CRDs lose their conversion first.
+	@manifests=$$(hack/manifests.sh $(OVERLAY)); \
+	  [[ "$$manifests" != *"kind: CustomResourceDefinition"* ]] || \
 	  for crd in config/crd/bases/*.yaml; do \
 	    found=$$($(KUBECTL) get --ignore-not-found --output=name --filename="$$crd"); \
 	    [[ -z "$$found" ]] || $(KUBECTL) replace --filename="$$crd"; \
 	  done
+	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds --namespace=$(NAMESPACE) | $(KUBECTL) delete --ignore-not-found --filename=-
 
 .PHONY: release
-release: release-manifests ## Write what release-manifests does, and the image's bills of materials, for amd64 and arm64.
+release: committed release-manifests ## Write what release-manifests does, and the image's bills of materials, for amd64 and arm64.
 	@for arch in amd64 arm64; do \
 	  $(MAKE) --no-print-directory image-tarball ARCH="$$arch"; \
 	  cp "bin/image-$$arch.cdx.json" "$(DIST)"; \
 	done
+
+# A release can be made again from its commit.
+.PHONY: committed
+committed:
+	@git diff --quiet HEAD || { echo "There are changes that are not committed: commit them, or make release-manifests to try" >&2; exit 1; }
 
 .PHONY: release-manifests
 release-manifests: ## Write install-*.yaml and uninstall-*.yaml of each flavour, with the image IMG, and crds.yaml into DIST=dist.
@@ -194,16 +201,20 @@ release-manifests: ## Write install-*.yaml and uninstall-*.yaml of each flavour,
 	  { echo "VERSION is $(VERSION), expected one such as v1.2.3: VERSION=v1.2.3 make release" >&2; exit 1; }
 	@mkdir -p "$(DIST)"
 	@for flavour in $(FLAVOURS); do \
-	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"$(DIST)/install-$${flavour%%=*}.yaml"; \
-	  hack/manifests.sh "$${flavour#*=}" $(IMG) --without-crds >"$(DIST)/uninstall-$${flavour%%=*}.yaml"; \
+	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"$(DIST)/part"; \
+	  mv "$(DIST)/part" "$(DIST)/install-$${flavour%%=*}.yaml"; \
+	  hack/manifests.sh "$${flavour#*=}" $(IMG) --without-crds >"$(DIST)/part"; \
+	  mv "$(DIST)/part" "$(DIST)/uninstall-$${flavour%%=*}.yaml"; \
 	done
-	@hack/manifests.sh crd >"$(DIST)/crds.yaml"
+	@hack/manifests.sh crd >"$(DIST)/part"
+	@mv "$(DIST)/part" "$(DIST)/crds.yaml"
 	@echo "$(DIST): $$(cd "$(DIST)" && echo *.yaml)"
 
 # Beside Cluster API the definitions are Cluster API's: ours would take their other versions, and their conversion, away.
 .PHONY: need-own-crds
 need-own-crds: need-kubeconfig
-	@if [[ -n "$$($(KUBECTL) get customresourcedefinitions --selector=cluster.x-k8s.io/provider=cluster-api --output=name)" ]]; then \
+	@found=$$($(KUBECTL) get customresourcedefinitions --selector=cluster.x-k8s.io/provider=cluster-api --output=name); \
+	if [[ -n "$$found" ]]; then \
 	  echo "The cluster of KUBECONFIG has the CRDs of Cluster API, which make $(MAKECMDGOALS) would replace: use OVERLAY=overlays/coexist" >&2; \
 	  exit 1; \
 	fi

@@ -41,7 +41,6 @@ var callers = []certificates.Target{
 	certificates.MutatingWebhookConfiguration("machinist-mutating-webhook-configuration"),
 	certificates.ValidatingWebhookConfiguration("machinist-validating-webhook-configuration"),
 	certificates.CustomResourceDefinition("clusters.cluster.x-k8s.io"),
-	certificates.CustomResourceDefinition("machinedrainrules.cluster.x-k8s.io"),
 	certificates.CustomResourceDefinition("machines.cluster.x-k8s.io"),
 }
 

@@ -24,7 +24,7 @@ clone() {
   mkdir "$1"
   git ls-files --cached --others --exclude-standard -z |
     while IFS= read -r -d '' file; do [[ ! -e "${file}" ]] || printf '%s\0' "${file}"; done |
-    tar -c --null -T - | tar -x -C "$1"
+    tar -c -f - --null -T - | tar -x -f - -C "$1"
   git -C "$1" init --quiet
   git -C "$1" add --all
   GIT_AUTHOR_DATE="1700000000 +0000" GIT_COMMITTER_DATE="1700000000 +0000" \
@@ -45,9 +45,15 @@ done
 
 cd "${folder}/first"
 manager=bin/linux-${arch}/manager
+if [[ $(go env GOOS) == linux ]]; then
+  [[ $("${manager}" --version) == *v1.2.3* ]] || fail "${manager} does not know its version"
+fi
+# Two thirds of it are the manager. What makes it larger should be worth it.
+size=$(wc -c <"${tarball}")
+((size < 32 << 20)) || fail "${tarball} has ${size} bytes, expected less than 32 MiB"
 for expected in \
   '"timestamp": "2023-11-14T22:13:20Z"' \
-  "\"content\": \"$(sha256sum "${manager}" | cut -d' ' -f1)\"" \
+  "\"content\": \"$({ sha256sum "${manager}" 2>/dev/null || shasum -a 256 "${manager}"; } | cut -d' ' -f1)\"" \
   "\"purl\": \"pkg:golang/stdlib@$(go version "${manager}" | sed 's/.*: go//; s/ .*//')\"" \
   "\"purl\": \"pkg:golang/$(go list -m)@v1.2.3?goarch=${arch}&goos=linux\"" \
   "\"purl\": \"pkg:golang/sigs.k8s.io/controller-runtime@$(go list -m -f '{{.Version}}' sigs.k8s.io/controller-runtime)\""; do

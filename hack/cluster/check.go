@@ -19,17 +19,17 @@ import (
 // namespaces are those that the cluster has of its own.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
 
+// notAllowedError says why there can be no cluster on a machine.
+type notAllowedError struct{ error }
+
+func (e notAllowedError) Unwrap() error { return e.error }
+
 // check tries what a sandbox or a container often forbids, and finds or downloads the tools, so that whoever can do without
-// a cluster learns early that there can be none. It leaves nothing but the unpacked tools.
+// a cluster learns early that there can be none: that is a notAllowedError. It leaves nothing but the unpacked tools.
 func check(ctx context.Context, f folder, report reporter) error {
-	if err := checkCgroups(cgroupRoot); err != nil {
-		return err
-	}
-	if err := checkNamespaces(ctx, f); err != nil {
-		return err
-	}
-	if _, err := findTools(ctx, f, report); err != nil {
-		return err
+	_, missing := findTools(ctx, f, report)
+	if err := errors.Join(checkCgroups(cgroupRoot), checkNamespaces(ctx, f), missing); err != nil {
+		return notAllowedError{err}
 	}
 	report.say("a cluster can run here")
 	return nil

@@ -6,7 +6,7 @@
 //
 // Usage:
 //
-//	go run ./hack/cluster check              see whether this machine allows one
+//	go run ./hack/cluster check              see whether this machine allows one; built, it exits with 2 if not
 //	go run ./hack/cluster up                 start it, and print the path of its kubeconfig
 //	go run ./hack/cluster load-image FILE... give it container images, as tar files of `docker save` or of an OCI layout
 //	go run ./hack/cluster down               stop it, and remove all that it left

@@ -17,6 +17,9 @@ import (
 	"syscall"
 )
 
+// exitNotAllowed is the exit code where there can be no cluster, as documented in doc.go.
+const exitNotAllowed = 2
+
 // initCommand makes this program the first process of the cluster's namespaces. It is no part of its usage.
 const initCommand = "init"
 
@@ -25,6 +28,9 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout, reporter{os.Stderr}); err != nil {
 		fmt.Fprintf(os.Stderr, "cluster: %v\n", err)
+		if _, notAllowed := errors.AsType[notAllowedError](err); notAllowed {
+			os.Exit(exitNotAllowed)
+		}
 		os.Exit(1)
 	}
 }
@@ -76,11 +82,11 @@ func parse(args []string) (command string, rest []string, err error) {
 // checkHost refuses what could only fail half-way.
 func checkHost() error {
 	if os.Geteuid() != 0 {
-		return errors.New("this needs root, for namespaces, mounts and a veth pair: run it as root, for example by " +
-			"`sudo --preserve-env=PATH,HOME make cluster-up`, or set KUBECONFIG to use another cluster")
+		return notAllowedError{errors.New("this needs root, for namespaces, mounts and a veth pair: run it as root, for example by " +
+			"`sudo --preserve-env=PATH,HOME make cluster-up`, or set KUBECONFIG to use another cluster")}
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		return fmt.Errorf("this needs the program ip, of the package iproute2: %w", err)
+		return notAllowedError{fmt.Errorf("this needs the program ip, of the package iproute2: %w", err)}
 	}
 	return nil
 }

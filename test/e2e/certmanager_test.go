@@ -70,9 +70,13 @@ var _ = Describe("Machinist with cert-manager", Ordered, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(k8s.Get(ctx, key, secret)).To(Succeed())
 			g.Expect(secret.Data[corev1.TLSCertKey]).NotTo(Equal(before))
-			configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-			g.Expect(k8s.Get(ctx, types.NamespacedName{Name: "machinist-validating-webhook-configuration"}, configuration)).To(Succeed())
-			g.Expect(configuration.Webhooks).To(HaveEach(HaveField("ClientConfig.CABundle", ContainSubstring(string(secret.Data["ca.crt"])))))
+			known := HaveField("ClientConfig.CABundle", ContainSubstring(string(secret.Data["ca.crt"])))
+			validating := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+			g.Expect(k8s.Get(ctx, types.NamespacedName{Name: "machinist-validating-webhook-configuration"}, validating)).To(Succeed())
+			g.Expect(validating.Webhooks).To(HaveEach(known))
+			mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
+			g.Expect(k8s.Get(ctx, types.NamespacedName{Name: "machinist-mutating-webhook-configuration"}, mutating)).To(Succeed())
+			g.Expect(mutating.Webhooks).To(HaveEach(known))
 		}).WithContext(ctx).Should(Succeed())
 		eventuallyAsked("the API server knows of it, and the pods don't")
 		wanted, _ := pem.Decode(secret.Data[corev1.TLSCertKey])
@@ -88,7 +92,7 @@ var _ = Describe("Machinist with cert-manager", Ordered, func() {
 
 	It("has asked for nothing that its roles don't allow, also to delete Machines", func(ctx SpecContext) {
 		blue.delete(ctx)
-		Expect(restarts(ctx)).To(BeZero())
+		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 		machinist.expectNothingForbidden()
 	}, NodeTimeout(2*eventuallyTimeout))
 

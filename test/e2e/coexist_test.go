@@ -63,7 +63,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 
 	It("takes no Machine, and leaves Cluster API's installation as it is", func(ctx SpecContext) {
 		target.kubectl(ctx, "get", "mutatingadmissionpolicybindings", "machinist-pause", "machinist-resume")
-		Expect(core.content(ctx)).To(Equal(before))
+		Eventually(core.content).WithArguments(ctx).WithContext(ctx).Should(Equal(before))
 		Expect(mixed.identities(ctx)).To(Equal(machines))
 		for _, machine := range mixed.machines(ctx, Default) {
 			expectRunBy(&machine, theirWriter)
@@ -93,6 +93,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 		mixed.expectPeace(ctx)
 		shown := target.kubectl(ctx, "get", "machines", "--all-namespaces", "--output=wide", "--label-columns", clusterv1.WatchLabel)
 		header, lines, _ := strings.Cut(shown, "\n")
+		Expect(header).To(ContainSubstring("PAUSED"))
 		for line := range strings.SplitSeq(lines, "\n") {
 			Expect(line).To(ContainSubstring("Running"))
 			paused := strings.Fields(line[strings.Index(header, "PAUSED"):])[0]
@@ -149,7 +150,7 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 	}, NodeTimeout(3*eventuallyTimeout))
 
 	It("has asked for nothing that its roles don't allow", func(ctx SpecContext) {
-		Expect(restarts(ctx)).To(BeZero())
+		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 		machinist.expectNothingForbidden()
 	})
 
@@ -158,13 +159,13 @@ var _ = Describe("Machinist beside Cluster API", Ordered, func() {
 		machines = mixed.identities(ctx)
 		machinist.undeploy(ctx)
 		Eventually(func() []string { return inventory(ctx) }).WithContext(ctx).Should(ConsistOf(machinist.before))
-		Expect(core.content(ctx)).To(Equal(before))
+		Eventually(core.content).WithArguments(ctx).WithContext(ctx).Should(Equal(before))
 		Expect(mixed.identities(ctx)).To(Equal(machines))
 		mixed.expectOldVersion(ctx)
 		mixed.scale(ctx, 6)
 		mixed.eventuallyRunning(ctx, 7)
 		mixed.delete(ctx)
-		Expect(restarts(ctx)).To(BeZero())
+		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 	}, NodeTimeout(deployTimeout))
 })
 

@@ -194,11 +194,11 @@ var _ = JustAfterEach(func(ctx SpecContext) {
 	}
 }, NodeTimeout(eventuallyTimeout))
 
-// restarts counts those of the containers of all managers.
+// restarts counts those of Machinist's containers.
 func restarts(ctx context.Context) int32 {
 	GinkgoHelper()
 	var count int32
-	for _, pod := range managers(ctx) {
+	for _, pod := range pods(ctx) {
 		for _, container := range pod.Status.ContainerStatuses {
 			count += container.RestartCount
 		}

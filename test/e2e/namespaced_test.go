@@ -63,7 +63,7 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		for _, f := range []*fleet{inside, metal, outside} {
 			f.delete(ctx)
 		}
-		Expect(restarts(ctx)).To(BeZero())
+		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 		machinist.expectNothingForbidden()
 	}, NodeTimeout(2*eventuallyTimeout))
 

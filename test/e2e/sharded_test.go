@@ -66,7 +66,7 @@ var _ = Describe("Machinist in shards", Ordered, func() {
 		for _, f := range shards {
 			f.delete(ctx)
 		}
-		Expect(restarts(ctx)).To(BeZero())
+		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 		machinist.expectNothingForbidden()
 	}, NodeTimeout(2*eventuallyTimeout))
 

@@ -50,7 +50,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		before := namesOf(pods(ctx))
 		machinist.upgrade(ctx, target.first)
 		Expect(namesOf(pods(ctx))).To(Equal(before))
-		Expect(restarts(ctx)).To(BeZero())
+		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 	}, NodeTimeout(deployTimeout))
 
 	It("refuses a Machine that can't work", func(ctx SpecContext) { eventuallyRefused(ctx) })
@@ -141,7 +141,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 	}, NodeTimeout(3*eventuallyTimeout))
 
 	It("has asked for nothing that its roles don't allow, and was not restarted", func(ctx SpecContext) {
-		Expect(restarts(ctx)).To(BeZero())
+		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 		machinist.expectNothingForbidden()
 	})
 

@@ -50,7 +50,7 @@ func expectConverted(ctx context.Context, key types.NamespacedName) {
 	machine := &unstructured.Unstructured{}
 	machine.SetAPIVersion("cluster.x-k8s.io/v1beta1")
 	machine.SetKind("Machine")
-	Expect(k8s.Get(ctx, key, machine)).To(Succeed())
+	Eventually(func() error { return k8s.Get(ctx, key, machine) }).WithContext(ctx).Should(Succeed(), "as soon as the API server knows the authority")
 	ready, found, err := unstructured.NestedBool(machine.Object, "status", "infrastructureReady")
 	Expect([]any{ready, found, err}).To(Equal([]any{true, true, nil}), "the flag is only in v1beta1")
 }

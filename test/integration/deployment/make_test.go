@@ -90,15 +90,30 @@ var _ = It("A release is installed and removed with its files alone, and leaves 
 		Expect(err).NotTo(HaveOccurred(), string(output))
 	}
 
-	run("apply", "--server-side", "--force-conflicts", "--filename=install-standalone.yaml")
+	install := []string{"apply", "--server-side", "--force-conflicts", "--filename=install-standalone.yaml"}
+	run(install...)
+	run(install...)
+	By("upgrading, and installing the same as people are used to")
+	next := "example.org/manager:v1.2.4"
+	content, err := os.ReadFile(filepath.Join(dist, "install-standalone.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	upgraded := strings.ReplaceAll(string(content), image, next)
+	Expect(os.WriteFile(filepath.Join(dist, "install-standalone.yaml"), []byte(upgraded), 0o600)).To(Succeed())
+	run(install...)
+	run("apply", "--filename=install-standalone.yaml")
+	run("apply", "--filename=install-standalone.yaml")
+	deployment := &appsv1.Deployment{}
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "machinist-controller-manager"}, deployment)).To(Succeed())
+	Expect(deployment.Spec.Template.Spec.Containers).To(ConsistOf(HaveField("Image", next)))
+	By("removing it")
 	hooks := manifestsOf(filepath.Join(dist, "install-standalone.yaml")).of("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 	for _, hook := range hooks { // nobody answers here
 		Expect(k8s.Delete(ctx, hook)).To(Succeed())
 	}
 	stored := builder.Machine("default", "stored").Build()
 	Eventually(k8s.Create).WithArguments(stored).WithContext(ctx).Should(Succeed(), "as soon as the kind is served")
-	run("delete", "--ignore-not-found", "--filename=uninstall-standalone.yaml")
 	run("replace", "--filename=crds.yaml")
+	run("delete", "--ignore-not-found", "--filename=uninstall-standalone.yaml")
 	expectUninstalled(ctx, k8s, render(ctx, "default"), stored)
 	run("delete", "--filename=crds.yaml")
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(stored), stored)).NotTo(Succeed())
