@@ -203,6 +203,7 @@ var _ = Describe("While a cache is behind", func() {
 		create(ctx, infra(), machine())
 		start(ctx)
 		wake(ctx, 1)
+		before := len(about(ctx, "patch", machines)) // the first status may have met the change that has woken it
 		proxy.Delay(never, machines)
 		report(ctx, p.infraMachine(w.namespace, "m").WithProvisioned(true).WithProviderID("sim:///m").Build())
 		w.eventually(ctx, "m", func(g Gomega, m *clusterv1.Machine) { g.Expect(m.Status.Phase).To(Equal("Provisioned")) })
@@ -212,7 +213,7 @@ var _ = Describe("While a cache is behind", func() {
 				g.Expect(m.Status.Addresses).To(ConsistOf(HaveField("Address", address)))
 			})
 		}
-		Expect(about(ctx, "patch", machines)).To(HaveEach(HaveField("Code", http.StatusOK)))
+		Expect(about(ctx, "patch", machines)[before:]).To(And(Not(BeEmpty()), HaveEach(HaveField("Code", http.StatusOK))))
 	})
 
 	It("a Machine that was created again under the same name gets nothing of the one before it", func(ctx SpecContext) {
