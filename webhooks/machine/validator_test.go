@@ -252,7 +252,7 @@ var _ = DescribeTable("A reference that breaks a rule and is stored stays as it 
 		fmt.Sprintf(templateKind, "infrastructureRef", "OtherTemplate")),
 	Entry("R3: a bootstrap template of the same kind", configKind("example.org", "AnyTemplate"), configName("b"), infraName("b"),
 		fmt.Sprintf(templateKind, "bootstrap.configRef", "AnyTemplate")),
-	Entry("R12: another Machine", infraKind("cluster.x-k8s.io", "Machine"), infraName("b"), configName("b"), fmt.Sprintf(coreGroup, "infrastructureRef")),
+	Entry("R12: another Machine", infraKind("cluster.x-k8s.io", "Machine"), infraName("c"), configName("b"), fmt.Sprintf(coreGroup, "infrastructureRef")),
 	Entry("R12: a Cluster instead of a Machine", configKind("cluster.x-k8s.io", "Machine"),
 		all(configKind("cluster.x-k8s.io", "Cluster"), configName("c")), infraName("b"), fmt.Sprintf(coreGroup, "bootstrap.configRef")),
 )
