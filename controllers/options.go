@@ -116,7 +116,7 @@ func (o *Options) validateLeaderElection() error {
 	return errors.Join(errs...)
 }
 
-// validateServers is about webhooks and TLS.
+// validateServers is about webhooks, what they judge, and TLS.
 func (o *Options) validateServers() error {
 	var errs []error
 	if o.WebhookPort < 0 || o.WebhookPort > 65535 {
@@ -125,6 +125,9 @@ func (o *Options) validateServers() error {
 	if namespace, name, qualified := cutService(o.WebhookService); len(content.IsDNS1123Label(name)) > 0 || qualified && len(content.IsDNS1123Label(namespace)) > 0 {
 		errs = append(errs, fmt.Errorf("--webhook-service must be the name of a Service, or its namespace and name as in machinist-system/%s; found %q",
 			defaultWebhookService, o.WebhookService))
+	}
+	if err := o.ReferenceValidation.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("--reference-validation: %w", err))
 	}
 	_, err := o.tlsSettings()
 	return errors.Join(append(errs, err)...)

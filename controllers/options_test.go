@@ -4,10 +4,13 @@
 package controllers
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
+
+	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
 // parse returns the options that come of arguments.
@@ -48,6 +51,19 @@ func TestFlagsOfNodesThatAreRefused(t *testing.T) {
 	for _, arg := range []string{"--feature-gates=MachineTaintPropagation=maybe", "--feature-gates=MachineTaintPropagation"} {
 		_, err := parse(t, arg)
 		NewWithT(t).Expect(err).To(HaveOccurred(), arg)
+	}
+}
+
+// No flag sets such a mode, but whoever builds Options in Go may.
+func TestModesThatAreRefused(t *testing.T) {
+	for _, mode := range []references.Mode{"", "maybe", "OFF"} {
+		t.Run(string(mode), func(t *testing.T) {
+			g := NewWithT(t)
+			options, err := parse(t)
+			g.Expect(err).NotTo(HaveOccurred())
+			options.ReferenceValidation = mode
+			g.Expect(options.Validate()).To(MatchError(fmt.Sprintf("--reference-validation: expected off, warn or enforce, found %q", mode)))
+		})
 	}
 }
 

@@ -40,7 +40,7 @@ var (
 			}
 		}
 		if rapid.Bool().Draw(t, "skips") {
-			metav1.SetMetaDataAnnotation(&meta, "machinist.dev/skip-reference-validation", rapid.SampledFrom([]string{"", "R3", "all"}).Draw(t, "rules"))
+			metav1.SetMetaDataAnnotation(&meta, clusterv1.SkipReferenceValidationAnnotation, rapid.SampledFrom([]string{"", "R3", "all"}).Draw(t, "rules"))
 		}
 		if kind := rapid.SampledFrom([]string{"", "MachineSet", "MachinePool"}).Draw(t, "owner"); kind != "" {
 			meta.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "o"}}

@@ -6,6 +6,7 @@ package machine
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -21,28 +22,65 @@ import (
 
 // ownRule is one that Cluster API does not have. A Machine can be exempt from it, and it is counted.
 type ownRule struct {
-	id string
-	// part is what is judged, when it is new or has changed.
-	part  func(*clusterv1.Machine) any
-	check func(*clusterv1.Machine) field.ErrorList
+	id    string
+	parts []part
 	// finding is what becomes of a Machine about which something is found: it is denied, or warned about.
 	finding meter.Outcome
 }
 
+// part is what a rule judges at a time, when it is new or has changed.
+type part struct {
+	value func(*clusterv1.Machine) any
+	// check returns what is wrong with the part of a Machine; stored is nil on CREATE.
+	check func(m, stored *clusterv1.Machine) field.ErrorList
+}
+
 var ownRules = []ownRule{
-	{"R3", bothReferences, kindsUsable, meter.Denied},
-	{"R12", bothReferences, groupsUsable, meter.Denied},
-	{"R18", readinessGates, gatesPossible, meter.Denied},
-	{"R18a", readinessGates, gatesUseful, meter.Warned},
+	{"R3", eachReference(templateKind), meter.Denied},
+	{"R12", eachReference(coreGroup), meter.Denied},
+	{"R18", readinessGates(computedGates), meter.Denied},
+	{"R18a", readinessGates(contradictoryGates), meter.Warned},
 }
 
-func bothReferences(m *clusterv1.Machine) any {
-	return [...]clusterv1.ContractVersionedObjectReference{m.Spec.Bootstrap.ConfigRef, m.Spec.InfrastructureRef}
+// eachReference judges a reference that differs from the stored one as a whole, though only the name may be another: the
+// object that it names now would be owned by the Machine, and deleted with it.
+func eachReference(check func(clusterv1.ContractVersionedObjectReference, *field.Path) *field.Error) []part {
+	reference := func(path *field.Path, of func(*clusterv1.Machine) clusterv1.ContractVersionedObjectReference) part {
+		return part{
+			value: func(m *clusterv1.Machine) any { return of(m) },
+			check: func(m, _ *clusterv1.Machine) field.ErrorList {
+				if err := check(of(m), path); err != nil {
+					return field.ErrorList{err}
+				}
+				return nil
+			},
+		}
+	}
+	return []part{
+		reference(spec.Child("bootstrap", "configRef"), func(m *clusterv1.Machine) clusterv1.ContractVersionedObjectReference {
+			return m.Spec.Bootstrap.ConfigRef
+		}),
+		reference(spec.Child("infrastructureRef"), func(m *clusterv1.Machine) clusterv1.ContractVersionedObjectReference {
+			return m.Spec.InfrastructureRef
+		}),
+	}
 }
 
-func readinessGates(m *clusterv1.Machine) any { return m.Spec.ReadinessGates }
+// readinessGates judges the gates that are not stored yet, wherever they stand in the list.
+func readinessGates(check func(*clusterv1.Machine) field.ErrorList) []part {
+	return []part{{
+		value: func(m *clusterv1.Machine) any { return m.Spec.ReadinessGates },
+		check: func(m, stored *clusterv1.Machine) field.ErrorList {
+			if stored == nil {
+				return check(m)
+			}
+			return ratchet.Added(check(m), check(stored))
+		},
+	}}
+}
 
-// judgeByOwnRules applies those rules to what is not stored yet, and counts what comes of them; stored is nil on CREATE.
+// judgeByOwnRules applies those rules to what is not stored yet, and counts and logs what comes of them; stored is nil on
+// CREATE.
 func (v *Validator) judgeByOwnRules(ctx context.Context, m, stored *clusterv1.Machine) (admission.Warnings, field.ErrorList) {
 	if v.WithoutReferenceRules {
 		return nil, nil
@@ -51,91 +89,87 @@ func (v *Validator) judgeByOwnRules(ctx context.Context, m, stored *clusterv1.Ma
 	if stored != nil {
 		operation = admissionv1.Update
 	}
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("operation", operation, "dryRun", dryRun(ctx)))
 	var warnings admission.Warnings
 	var errs field.ErrorList
 	var used []string
 	for i := range ownRules {
 		rule := &ownRules[i]
-		if stored != nil && reflect.DeepEqual(rule.part(stored), rule.part(m)) {
-			continue
-		}
-		outcome, found := rule.judge(m, stored)
-		switch outcome {
-		case meter.Skipped:
-			used = append(used, rule.id)
-		case meter.Warned:
-			for _, err := range found {
-				warnings = append(warnings, err.Field+": "+err.Detail)
+		for _, p := range rule.parts {
+			if stored != nil && reflect.DeepEqual(p.value(stored), p.value(m)) {
+				continue
 			}
-		case meter.Denied:
-			errs = append(errs, found...)
+			outcome, found := rule.judge(ctx, p, m, stored)
+			v.Meter.Count(rule.id, outcome, operation)
+			switch outcome {
+			case meter.Skipped:
+				used = append(used, rule.id)
+			case meter.Warned:
+				for _, err := range found {
+					warnings = append(warnings, err.Field+": "+err.Detail)
+				}
+			case meter.Denied:
+				errs = append(errs, found...)
+			}
 		}
-		v.Meter.Count(rule.id, outcome, operation)
 	}
 	if len(used) > 0 {
-		log.FromContext(ctx).Info("Rules are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", used)
+		log.FromContext(ctx).Info("Rules of admission are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", slices.Compact(used))
 	}
 	return warnings, errs
 }
 
-// judge returns what comes of the rule, and what it finds.
-func (r *ownRule) judge(m, stored *clusterv1.Machine) (meter.Outcome, field.ErrorList) {
+// dryRun is false if there is no request, as when somebody calls the validator.
+func dryRun(ctx context.Context) bool {
+	req, err := admission.RequestFromContext(ctx)
+	return err == nil && req.DryRun != nil && *req.DryRun
+}
+
+// judge returns what comes of the rule for one of its parts, and what it finds, which it logs as webhooks/references does.
+func (r *ownRule) judge(ctx context.Context, p part, m, stored *clusterv1.Machine) (meter.Outcome, field.ErrorList) {
 	if exempt.By(m.Annotations).Cover(r.id) {
 		return meter.Skipped, nil
 	}
-	found := r.check(m)
-	if stored != nil {
-		found = ratchet.Added(found, r.check(stored))
-	}
+	found := p.check(m, stored)
 	if len(found) == 0 {
 		return meter.Allowed, nil
+	}
+	text := "A rule of admission denies a Machine"
+	if r.finding == meter.Warned {
+		text = "A rule of admission warns about a Machine"
+	}
+	for _, err := range found {
+		log.FromContext(ctx).Info(text, "rule", r.id, "field", err.Field, "problem", err.Detail)
+		err.Detail += " (" + r.id + ")"
 	}
 	return r.finding, found
 }
 
-// eachReference checks both references of the Machine.
-func eachReference(m *clusterv1.Machine, check func(clusterv1.ContractVersionedObjectReference, *field.Path) *field.Error) field.ErrorList {
-	var errs field.ErrorList
-	for _, err := range []*field.Error{
-		check(m.Spec.Bootstrap.ConfigRef, spec.Child("bootstrap", "configRef")),
-		check(m.Spec.InfrastructureRef, spec.Child("infrastructureRef")),
-	} {
-		if err != nil {
-			errs = append(errs, err)
-		}
+// templateKind is R3.
+func templateKind(ref clusterv1.ContractVersionedObjectReference, path *field.Path) *field.Error {
+	if !strings.HasSuffix(ref.Kind, clusterv1.TemplateSuffix) {
+		return nil
 	}
-	return errs
+	return field.Invalid(path.Child("kind"), ref.Kind,
+		"must not be a template, which never becomes ready, and would be deleted with the Machine though others use it")
 }
 
-// kindsUsable is R3.
-func kindsUsable(m *clusterv1.Machine) field.ErrorList {
-	return eachReference(m, func(ref clusterv1.ContractVersionedObjectReference, path *field.Path) *field.Error {
-		if !strings.HasSuffix(ref.Kind, clusterv1.TemplateSuffix) {
-			return nil
-		}
-		return field.Invalid(path.Child("kind"), ref.Kind,
-			"must not be a template, which never becomes ready, and would be deleted with the Machine though others use it (R3)")
-	})
+// coreGroup is R12.
+func coreGroup(ref clusterv1.ContractVersionedObjectReference, path *field.Path) *field.Error {
+	if ref.APIGroup != clusterv1.GroupVersion.Group {
+		return nil
+	}
+	return field.Invalid(path.Child("apiGroup"), ref.APIGroup,
+		"must be the group of a provider: an object of Cluster API itself would be owned by the Machine, and deleted with it")
 }
 
-// groupsUsable is R12.
-func groupsUsable(m *clusterv1.Machine) field.ErrorList {
-	return eachReference(m, func(ref clusterv1.ContractVersionedObjectReference, path *field.Path) *field.Error {
-		if ref.APIGroup != clusterv1.GroupVersion.Group {
-			return nil
-		}
-		return field.Invalid(path.Child("apiGroup"), ref.APIGroup,
-			"must be the group of a provider: an object of Cluster API itself would be owned by the Machine, and deleted with it (R12)")
-	})
-}
-
-// gatesPossible is R18: what is computed from the gates can't be one of them.
-func gatesPossible(m *clusterv1.Machine) field.ErrorList {
+// computedGates is R18: what is computed from the gates can't be one of them.
+func computedGates(m *clusterv1.Machine) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range m.Spec.ReadinessGates {
 		if gate.ConditionType == clusterv1.MachineReadyCondition || gate.ConditionType == clusterv1.MachineAvailableCondition {
 			errs = append(errs, field.Invalid(spec.Child("readinessGates").Index(i).Child("conditionType"), gate.ConditionType,
-				"is computed from the gates, so the Machine would never become Ready (R18)"))
+				"is computed from the gates, so the Machine would never become Ready"))
 		}
 	}
 	return errs
@@ -151,9 +185,9 @@ var polarities = map[string]clusterv1.ConditionPolarity{
 	clusterv1.MachineHealthCheckSucceededCondition: clusterv1.PositivePolarityCondition,
 }
 
-// gatesUseful is R18a: a gate that contradicts what Ready takes into account anyway. The API server cuts warnings off after
-// 120 characters if there are many.
-func gatesUseful(m *clusterv1.Machine) field.ErrorList {
+// contradictoryGates is R18a: a gate that contradicts what Ready takes into account anyway. Its text, as any warning, is to
+// have no more than the 120 characters that Kubernetes recommends.
+func contradictoryGates(m *clusterv1.Machine) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range m.Spec.ReadinessGates {
 		polarity := gate.Polarity
@@ -162,7 +196,7 @@ func gatesUseful(m *clusterv1.Machine) field.ErrorList {
 		}
 		if built, found := polarities[gate.ConditionType]; found && built != polarity {
 			errs = append(errs, field.Invalid(spec.Child("readinessGates").Index(i).Child("polarity"), gate,
-				gate.ConditionType+" is "+strings.ToLower(string(built))+" for Ready anyway, the gate changes nothing (R18a)"))
+				gate.ConditionType+" is "+strings.ToLower(string(built))+" for Ready anyway, the gate changes nothing"))
 		}
 	}
 	return errs

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/webhooks/meter"
@@ -32,5 +33,6 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	return ctrl.NewWebhookManagedBy(mgr, &clusterv1.Machine{}).
 		WithDefaulter(Defaulter{}).
 		WithValidator(&Validator{Options: o}).
+		WithLogConstructor(admission.DefaultLogConstructor). // the keys that webhooks/references logs with
 		Complete()
 }

@@ -224,13 +224,38 @@ var _ = Describe("A Machine", func() {
 		_, err := strict.ValidateUpdate(ctx, m.WithControlPlane().Build(), m.Build())
 		Expect(causes(err)).To(BeEmpty())
 	})
-
-	It("R3: may keep its template, but not get another kind of them", func(ctx SpecContext) {
-		stored := valid.With(infraKind("infrastructure.cluster.x-k8s.io", "OneTemplate")).Build()
-		_, err := strict.ValidateUpdate(ctx, stored, valid.With(infraKind("infrastructure.cluster.x-k8s.io", "OtherTemplate")).Build())
-		Expect(causes(err)).To(ConsistOf(fmt.Sprintf(templateKind, "infrastructureRef", "OtherTemplate")))
-	})
 })
+
+func infraName(name string) change {
+	return func(m *clusterv1.Machine) { m.Spec.InfrastructureRef.Name = name }
+}
+
+func configName(name string) change {
+	return func(m *clusterv1.Machine) { m.Spec.Bootstrap.ConfigRef.Name = name }
+}
+
+var _ = DescribeTable("A reference that breaks a rule and is stored stays as it is, but gives way to no other that does:",
+	func(ctx SpecContext, stored, changed, other change, want string) {
+		before := valid.With(stored)
+		_, err := strict.ValidateUpdate(ctx, before.Build(), before.With(changed).Build())
+		Expect(causes(err)).To(ConsistOf(want))
+
+		By("changing the other reference, and correcting this one")
+		_, err = strict.ValidateUpdate(ctx, before.Build(), before.With(other).Build())
+		Expect(causes(err)).To(BeEmpty())
+		_, err = strict.ValidateUpdate(ctx, before.Build(), valid.Build())
+		Expect(causes(err)).To(BeEmpty())
+	},
+	Entry("R3: another template of the same kind", infraKind("example.org", "AnyTemplate"), infraName("b"), configName("b"),
+		fmt.Sprintf(templateKind, "infrastructureRef", "AnyTemplate")),
+	Entry("R3: a template of another kind", infraKind("example.org", "AnyTemplate"), infraKind("example.org", "OtherTemplate"), configName("b"),
+		fmt.Sprintf(templateKind, "infrastructureRef", "OtherTemplate")),
+	Entry("R3: a bootstrap template of the same kind", configKind("example.org", "AnyTemplate"), configName("b"), infraName("b"),
+		fmt.Sprintf(templateKind, "bootstrap.configRef", "AnyTemplate")),
+	Entry("R12: another Machine", infraKind("cluster.x-k8s.io", "Machine"), infraName("c"), configName("b"), fmt.Sprintf(coreGroup, "infrastructureRef")),
+	Entry("R12: a Cluster instead of a Machine", configKind("cluster.x-k8s.io", "Machine"),
+		all(configKind("cluster.x-k8s.io", "Cluster"), configName("c")), infraName("b"), fmt.Sprintf(coreGroup, "bootstrap.configRef")),
+)
 
 // gateOff judges while the feature of the taints is off.
 var gateOff = &machine.Validator{Options: machine.Options{Meter: meter.New()}}

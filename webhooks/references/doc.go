@@ -5,7 +5,7 @@
 // reference leads nowhere, to somebody else's object, or away from a machine that exists.
 //
 // The list of rules is in rules.go. A rule is a small function over a request: what it needs to know beyond the Machine it
-// asks the request for, which looks it up once, in memory or with one bounded GET, and never through the cache of provider
+// asks the request for, which looks it up once, in memory or with a bounded request, and never through the cache of provider
 // objects, as that would start an informer for whatever kind a user has written.
 //
 //	AdmissionReview ──► parts that changed ──► their rules ──► findings ──► errors (enforce) and warnings

@@ -31,7 +31,7 @@ func objectOfOtherMachine(ctx context.Context, r *request, p *part) (string, err
 	if err != nil || owner == nil {
 		return "", err
 	}
-	exists, err := r.lookups.machineExists(ctx, r.inNamespace(owner.Name))
+	exists, err := r.machineExists(ctx, owner.Name)
 	if err != nil || !exists {
 		return "", err
 	}
@@ -44,7 +44,7 @@ func objectOfGoneMachine(ctx context.Context, r *request, p *part) (string, erro
 	if err != nil || owner == nil {
 		return "", err
 	}
-	exists, err := r.lookups.machineExists(ctx, r.inNamespace(owner.Name))
+	exists, err := r.machineExists(ctx, owner.Name)
 	if err != nil || exists {
 		return "", err
 	}

@@ -31,6 +31,8 @@ type request struct {
 	objects     facts[reference, found]
 	scopes      facts[external.Kind, scope]
 	clusters    facts[types.NamespacedName, *clusterv1.Cluster]
+	machines    facts[types.NamespacedName, bool]
+	permissions facts[authorizationv1.ResourceAttributes, bool]
 }
 
 // changed reports whether the part is new or differs from what it was.
@@ -130,15 +132,21 @@ func (r *request) cluster(ctx context.Context) (*clusterv1.Cluster, error) {
 	return r.clusters.get(key, func() (*clusterv1.Cluster, error) { return r.lookups.cluster(ctx, key) })
 }
 
+// machineExists reports whether there is a Machine of the name, beside the one that is judged.
+func (r *request) machineExists(ctx context.Context, name string) (bool, error) {
+	key := r.inNamespace(name)
+	return r.machines.get(key, func() (bool, error) { return r.lookups.machineExists(ctx, key) })
+}
+
 func (r *request) inNamespace(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: r.now.Namespace, Name: name}
 }
 
 // mayGet reports whether the requester could read the object, so that telling what is in it reveals nothing.
 func (r *request) mayGet(ctx context.Context, group, resource, name string) bool {
-	return r.lookups.mayGet(ctx, r.user, authorizationv1.ResourceAttributes{
-		Namespace: r.now.Namespace, Verb: "get", Group: group, Resource: resource, Name: name,
-	})
+	attributes := authorizationv1.ResourceAttributes{Namespace: r.now.Namespace, Verb: "get", Group: group, Resource: resource, Name: name}
+	may, err := r.permissions.get(attributes, func() (bool, error) { return r.lookups.mayGet(ctx, r.user, attributes), nil })
+	return may && err == nil
 }
 
 // mayGetMachine is mayGet for another Machine.

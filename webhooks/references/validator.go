@@ -23,6 +23,9 @@ import (
 	"github.com/machinist-dev/machinist/webhooks/meter"
 )
 
+// unread stands for all rules, in metrics, if the Machine can't be read.
+const unread = "request"
+
 // validator answers admission requests about Machines.
 type validator struct {
 	mode      Mode
@@ -45,7 +48,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) (response
 	defer v.meter.Observe(time.Now(), req.Operation)
 	defer func() {
 		if cause := recover(); cause != nil {
-			admissionmetrics.WebhookPanics.WithLabelValues().Inc() // as whoever recovers from the panics of other webhooks does
+			admissionmetrics.WebhookPanics.WithLabelValues().Inc() // controller-runtime would, but gets to see no panic
 			ctrl.LoggerFrom(ctx).Error(fmt.Errorf("panic: %v", cause), "Allowing a Machine without having judged its references", "stacktrace", string(debug.Stack()))
 			response = admission.Allowed("")
 		}
@@ -60,6 +63,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) (response
 	}
 	r, err := v.request(req)
 	if err != nil {
+		v.meter.Count(unread, meter.Failed, req.Operation)
 		ctrl.LoggerFrom(ctx).Error(err, "Allowing a Machine without having judged its references")
 		return admission.Allowed("")
 	}
@@ -113,7 +117,7 @@ func (v *validator) judge(ctx context.Context, r *request) *verdict {
 		}
 	}
 	if len(used) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Rules about references are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", slices.Compact(used))
+		ctrl.LoggerFrom(ctx).Info("Rules of admission are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", slices.Compact(used))
 	}
 	return verdict
 }
@@ -128,7 +132,7 @@ func (v *validator) apply(ctx context.Context, r *request, rule *rule, p *part, 
 	problem, err := rule.check(ctx, r, p)
 	switch {
 	case err != nil:
-		log.Info("A rule about references could not be judged, so the Machine is allowed", "err", err.Error())
+		log.Info("A rule of admission could not be judged, so the Machine is allowed", "err", err.Error())
 		if v.mode == Warn {
 			verdict.warn(p.path, "could not be checked: "+causeOf(err), "")
 		}
@@ -136,11 +140,11 @@ func (v *validator) apply(ctx context.Context, r *request, rule *rule, p *part, 
 	case problem == "":
 		return meter.Allowed
 	case rule.severity.denies(v.mode, r.operation):
-		log.Info("A rule about references denies a Machine", "problem", problem)
+		log.Info("A rule of admission denies a Machine", "problem", problem)
 		verdict.deny(path, p.shown(r.now, rule.at), problem, rule.id)
 		return meter.Denied
 	}
-	log.Info("A rule about references warns about a Machine", "problem", problem)
+	log.Info("A rule of admission warns about a Machine", "problem", problem)
 	verdict.warn(path, problem, rule.id)
 	return meter.Warned
 }

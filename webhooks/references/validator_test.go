@@ -18,9 +18,11 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	admissionmetrics "sigs.k8s.io/controller-runtime/pkg/webhook/admission/metrics"
@@ -50,6 +52,17 @@ var _ = Describe("The validator", func() {
 		Expect(w.try(Warn).Handle(ctx, create(machine()))).To(allowSilently)
 		const kinds, objects, clusters, sharers, permissions = 2, 2, 1, 2, 2
 		Expect(w.lookedUp).To(Equal(kinds + objects + clusters + sharers + permissions))
+
+		By("finding that both objects are those of another Machine, and of another Cluster")
+		w = newWorld()
+		ofRed := func(o *metav1.PartialObjectMetadata) { o.Labels[clusterv1.ClusterNameLabel] = "red" }
+		ofFirst := controlledBy(machineAPI, "Machine", "first")
+		worlds(object("simmachines", ofRed, ofFirst), object("simconfigs", ofRed, ofFirst), exists("first"),
+			others(other("first", infraOf("m"), configOf("m"))))(w)
+		Expect(w.try(Warn).Handle(ctx, create(machine())).Warnings).To(ConsistOf(
+			HaveSuffix("(R6)"), HaveSuffix("(R6)"), HaveSuffix("(R7)"), HaveSuffix("(R7)"), HaveSuffix("(R8)"), HaveSuffix("(R8b)")))
+		const owners, readable = 1, 3 // the requester may read both objects, and the Machine, or not
+		Expect(w.lookedUp).To(Equal(kinds + objects + clusters + sharers + permissions + owners + readable))
 	})
 
 	It("looks nothing up for a change that touches no reference", func(ctx SpecContext) {
@@ -73,8 +86,19 @@ var _ = Describe("The validator", func() {
 		Entry("a subresource", func(r *admission.Request) { r.SubResource = "status" }, ""),
 		Entry("a deletion", func(r *admission.Request) { r.Operation = admissionv1.Delete }, ""),
 		Entry("a Machine in a namespace of others", func(*admission.Request) {}, "other"),
-		Entry("what it can't read", func(r *admission.Request) { r.Object.Raw = []byte(`{"spec":[]}`) }, ""),
-		Entry("an update of what it can't read", func(r *admission.Request) { r.Operation, r.OldObject.Raw = admissionv1.Update, []byte(`[]`) }, "ns"),
+	)
+
+	DescribeTable("lets pass what it can't read, and counts that", func(ctx SpecContext, change func(*admission.Request)) {
+		w := newWorld()
+		t := w.try(Enforce)
+		request := create(machine())
+		change(&request)
+		Expect(t.Handle(ctx, request)).To(allowSilently)
+		Expect(w.lookedUp).To(BeZero())
+		Expect(t.counts("request")).To(Equal(map[string]float64{"error": 1}))
+	},
+		Entry("a Machine", func(r *admission.Request) { r.Object.Raw = []byte(`{"spec":[]}`) }),
+		Entry("what it was before an update", func(r *admission.Request) { r.Operation, r.OldObject.Raw = admissionv1.Update, []byte(`[]`) }),
 	)
 
 	It("allows when it panics, and counts that", func(ctx SpecContext) {
@@ -143,12 +167,22 @@ var _ = Describe("Warnings", func() {
 var _ = DescribeTable("The cause of a failed lookup is told without what it is about",
 	func(err error, text string) { Expect(causeOf(fmt.Errorf("secret: %w", err))).To(Equal(text)) },
 	Entry("a timeout of ours", context.DeadlineExceeded, "no answer in time"),
+	Entry("a turn that would come too late", outOfTurn(), "no answer in time"),
 	Entry("a cache that isn't filled", apierrors.NewTimeoutError("failed waiting for Informer to sync", 0), "no answer in time"),
 	Entry("a cache that isn't started", &cache.ErrCacheNotStarted{}, "the manager has just started"),
 	Entry("no permission", apierrors.NewForbidden(schema.GroupResource{}, "n", nil), "the manager may not read it"),
 	Entry("an API server in trouble", apierrors.NewInternalError(errors.New("secret")), "the API server can't answer"),
 	Entry("anything else", errors.New("secret"), "the lookup failed; see the manager's log"),
 )
+
+// outOfTurn is what client-go's rate limiter says if there is no time to wait until it lets the request through.
+func outOfTurn() error {
+	limiter := flowcontrol.NewTokenBucketRateLimiter(0.001, 1)
+	limiter.Accept()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return limiter.Wait(ctx)
+}
 
 var _ = Describe("The namespace of a reference in API version v1beta1", func() {
 	older := func(metadata, infra, config string) admission.Request {

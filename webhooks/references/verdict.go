@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,11 +19,16 @@ import (
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
-// What the API server passes on of warnings, in characters; what is longer it cuts or drops.
+// How long warnings may be, in characters.
 const (
-	maxWarning  = 120
+	// maxWarning is what Kubernetes recommends for one.
+	maxWarning = 120
+	// maxWarnings is for all that a request gets. Beyond it the API server cuts each to 256, and drops the last ones.
 	maxWarnings = 4096
 )
+
+// throttled is in the error of client-go's rate limiter, which has no type, if there is no time left to wait for a turn.
+const throttled = "would exceed context deadline"
 
 // verdict is the answer to a request as it comes about.
 type verdict struct {
@@ -71,7 +77,8 @@ func (v *verdict) response(s subject) admission.Response {
 func causeOf(err error) string {
 	var notStarted *cache.ErrCacheNotStarted
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
+		strings.Contains(err.Error(), throttled):
 		return "no answer in time"
 	case errors.As(err, &notStarted):
 		return "the manager has just started"

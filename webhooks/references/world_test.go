@@ -85,6 +85,7 @@ func (w *world) lookups() *lookups {
 		machines:     machinesOf{w},
 		missingVerbs: func(context.Context, schema.GroupResource) ([]string, error) { return look(w, w.missing) },
 		mayGet: func(context.Context, authenticationv1.UserInfo, authorizationv1.ResourceAttributes) bool {
+			w.lookedUp++
 			return w.readable
 		},
 		isManager: func(_ context.Context, user authenticationv1.UserInfo) bool { return user.Username == managerName },

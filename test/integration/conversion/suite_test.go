@@ -36,6 +36,8 @@ import (
 	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/manager"
 	webhookconversion "github.com/machinist-dev/machinist/webhooks/conversion"
+	"github.com/machinist-dev/machinist/webhooks/meter"
+	"github.com/machinist-dev/machinist/webhooks/references"
 )
 
 func TestConversion(t *testing.T) {
@@ -45,7 +47,7 @@ func TestConversion(t *testing.T) {
 
 var (
 	env     *environment.Environment
-	serving = envtest.WebhookInstallOptions{LocalServingHost: "127.0.0.1"}
+	serving = envtest.WebhookInstallOptions{LocalServingHost: "127.0.0.1", Paths: []string{"../../../config/webhook/references.yaml"}}
 	// oldUser speaks v1beta1, newUser v1beta2.
 	oldUser, newUser client.WithWatch
 	// servedWithoutWebhook are the resources of v1beta1 before the patches.
@@ -107,7 +109,7 @@ func address() string {
 	return net.JoinHostPort(serving.LocalServingHost, strconv.Itoa(serving.LocalServingPort))
 }
 
-// startManager starts a manager that does nothing but convert.
+// startManager starts a manager that does nothing but convert, and judge references if it is asked.
 func startManager() {
 	GinkgoHelper()
 	mgr, err := ctrl.NewManager(env.ConfigFor("manager"), ctrl.Options{
@@ -120,6 +122,7 @@ func startManager() {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(webhookconversion.SetupWithManager(mgr)).To(Succeed())
+	Expect(references.SetupWithManager(mgr, references.Options{Mode: references.Warn, Machines: nobody{}, Meter: meter.New()})).To(Succeed())
 	var ctx context.Context
 	ctx, stopManager = context.WithCancel(context.Background())
 	ended := make(chan error, 1)

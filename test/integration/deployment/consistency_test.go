@@ -85,6 +85,16 @@ var _ = Describe("In every flavour", func() {
 		}
 	})
 
+	// One that is refused can keep a whole namespace from going.
+	each("nobody is asked about a deletion", func(m manifests, _ []*appsv1.Deployment) {
+		Expect(webhooks(m)).NotTo(BeEmpty())
+		for _, hook := range webhooks(m) {
+			for _, rule := range hook.Rules {
+				Expect(rule.Operations).To(HaveEach(BeElementOf(admissionregistrationv1.Create, admissionregistrationv1.Update)), hook.Name)
+			}
+		}
+	})
+
 	each("pods are found by what selects them", func(m manifests, deployments []*appsv1.Deployment) {
 		ports := func(d *appsv1.Deployment) []string {
 			var names []string

@@ -179,7 +179,7 @@ func (p place) machine(name string) builder.MachineBuilder { return builder.Mach
 // stored creates a Machine, past all webhooks' doubts, with a status, and waits until it is found by what it references.
 func (p place) stored(ctx SpecContext, m *clusterv1.Machine, status map[string]any) *clusterv1.Machine {
 	GinkgoHelper()
-	m.Annotations = map[string]string{"machinist.dev/skip-reference-validation": "all"}
+	m.Annotations = map[string]string{clusterv1.SkipReferenceValidationAnnotation: "all"}
 	Expect(k8s.Create(ctx, m)).To(Succeed())
 	if status != nil {
 		mergeStatus(ctx, m, status)

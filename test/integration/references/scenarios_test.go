@@ -90,7 +90,7 @@ var _ = Describe("A Machine comes before the CRDs of its provider", func() {
 	It("passes in mode enforce with an exception, which is counted", func(ctx SpecContext) {
 		p := newPlace(ctx, enforce)
 		before := verdicts("R1", "skipped")
-		m := p.machine("m").With(unknown).WithAnnotation("machinist.dev/skip-reference-validation", "R1").Build()
+		m := p.machine("m").With(unknown).WithAnnotation(clusterv1.SkipReferenceValidationAnnotation, "R1").Build()
 		Expect(admin.creates(ctx, m)).To(saySilently())
 		Expect(verdicts("R1", "skipped")).To(BeNumerically(">", before))
 	})
@@ -102,19 +102,17 @@ var _ = DescribeTable("A Machine with a wrong reference, which is stored, is rep
 	m.Annotations = map[string]string{clusterv1.SkipReferenceValidationAnnotation: "all"}
 	Expect(admin.creates(ctx, m)).To(saySilently())
 	before := calls()["update"]
-	replaces := func(options ...client.UpdateOption) answer {
+	replaces := func(options ...client.UpdateOption) (last answer) {
 		GinkgoHelper()
-		return admin.asks(func(c client.Client) error {
-			// The controller writes what it has observed.
-			return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-				stored := &clusterv1.Machine{}
-				if err := k8s.Get(ctx, client.ObjectKeyFromObject(m), stored); err != nil {
-					return err
-				}
-				m.ResourceVersion = stored.ResourceVersion // as kubectl does for a file without one
-				return c.Update(ctx, m.DeepCopy(), options...)
-			})
+		// The controller writes what it has observed, so an attempt may come too late. Only the last one's answer counts.
+		_ = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+			stored := &clusterv1.Machine{}
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), stored)).To(Succeed())
+			m.ResourceVersion = stored.ResourceVersion // as kubectl does for a file without one
+			last = admin.asks(func(c client.Client) error { return c.Update(ctx, m.DeepCopy(), options...) })
+			return last.Err
 		})
+		return last
 	}
 	applied := p.machine("m").With(unknown).Build()
 	applies := func(options ...client.ApplyOption) answer {

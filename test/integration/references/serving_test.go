@@ -67,10 +67,10 @@ func grant(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
 	})).To(Succeed())
 }
 
-// counts is how all webhooks of this process count.
+// counts is the one meter of all webhooks that this process serves.
 var counts = meter.New()
 
-// counted has what they have counted, and nothing else.
+// counted has the series of that meter, and no others.
 func counted() prometheus.Gatherer {
 	GinkgoHelper()
 	registry := prometheus.NewPedanticRegistry()

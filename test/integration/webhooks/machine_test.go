@@ -255,7 +255,7 @@ var _ = Describe("A Machine that breaks no rule", func() {
 
 	It("is not judged by a rule that its annotation names", func(ctx SpecContext) {
 		m := violations(namespace)["template"]
-		m.SetAnnotations(map[string]string{"machinist.dev/skip-reference-validation": "R3"})
+		m.SetAnnotations(map[string]string{clusterv1.SkipReferenceValidationAnnotation: "R3"})
 		Expect(k8s.Create(ctx, m)).To(Succeed())
 		Expect(patch(ctx, m, map[string]any{"metadata": map[string]any{"annotations": nil}})).To(Succeed())
 	})
