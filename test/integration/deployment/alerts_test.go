@@ -79,8 +79,8 @@ var firing, silent = map[string]cases{
 	},
 	"MachinistPanics": {"once": {panics + "0x100 1x139"}},
 	"MachinistIsSlow": {
-		"two of a hundred wait for minutes": slow,
-		"and none of another installation":  beside(ofTeam, fast, slow...),
+		"two of a hundred wait for minutes":       slow,
+		"but nobody of another installation does": beside(ofTeam, fast, slow...),
 	},
 	"MachinistCannotReadKind": {"it is not allowed to": {synced + "_x20 0x220", forbidden + "1x240"}},
 	"MachinistIsForbidden":    {"again and again": {requests + `"403"} _x100 1+1x139`}},
@@ -102,8 +102,9 @@ var firing, silent = map[string]cases{
 	},
 	"MachinistCannotRenewCertificates": {"six days are left": {expiry + "525600x240"}, "it has expired": {expiry + "0x240"}},
 	"MachinistCannotJudgeReferences": {
-		"one of five":      {judged + `"allow"} 0+8x240`, judged + `"error"} 0+2x240`},
-		"one rule of many": {judged + `"error"} 0+1x240`, judgedR2 + `"allow"} 0+39x240`},
+		"one of five":                {judged + `"allow"} 0+8x240`, judged + `"error"} 0+2x240`},
+		"one rule of many":           {judged + `"error"} 0+1x240`, judgedR2 + `"allow"} 0+39x240`},
+		"of one installation of two": beside(ofTeam, []string{judged + `"allow"} 0+39x240`}, judged+`"error"} 0+1x240`),
 	},
 	"MachinistMemoryIsShort": {"of 95 %": {memory + "95x240", limit + "100x240"}},
 }, map[string]cases{
@@ -189,6 +190,9 @@ var _ = It("Each alert fires when it has to, and only then", func(ctx SpecContex
 					seconds := results[name].seconds(interval)
 					Expect(seconds >= 0 && seconds >= int(rule.For.Seconds())).To(Equal(fires),
 						"%s, if %s: true for %d s, and fires after %s", name, situation, seconds, rule.For.Duration)
+					if fires && name != "MachinistHasNoLeader" { // nobody knows where those are that are nowhere
+						Expect(results[name].Series).To(HaveEach(HaveField("Labels", HaveKey("namespace"))), "%s tells which installation", name)
+					}
 				})
 			}
 		}
