@@ -23,7 +23,7 @@ for module in "${modules[@]}"; do
   [[ "${module}" == test/peers ]] && flags=(-count=1)
   # The same goes for the Dockerfile, which is outside this one.
   [[ "${module}" == hack/image ]] && flags+=(-count=1)
-  # A program for other tests, which is only built here, as it is there.
+  # It has no tests of its own: this compiles the program that other tests build, as they do, without the race detector.
   [[ "${module}" == test/promql ]] && flags=()
   echo "== ${module}: go test ${flags[*]} $*"
   go -C "${module}" test "${flags[@]}" -timeout=30m "$@" ./... | { grep --invert-match 'no test files' || true; } ||

@@ -6,6 +6,9 @@
 package deployment
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -22,5 +25,22 @@ func TestDeployment(t *testing.T) {
 var _ = BeforeSuite(func(ctx SpecContext) {
 	suite.SetDefaults()
 	suite.SetLogger(suite.Logger()) // once: what a manager of an earlier spec has left may still look at it
-	render(ctx, "default")          // builds kustomize, if it has not been built
+	readInputs()
+	render(ctx, "default") // builds kustomize, if it has not been built
+	buildEngine(ctx)
 })
+
+// readInputs reads what is read by programs that specs run. So go test knows that the outcome depends on it, and takes none
+// from its cache that is older.
+func readInputs() {
+	GinkgoHelper()
+	for _, input := range []string{"Makefile", "config", "hack/manifests.sh", "hack/tools/go.mod", "test/promql"} {
+		Expect(filepath.WalkDir(filepath.Join(root, input), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			_, err = os.ReadFile(path)
+			return err
+		})).To(Succeed(), input)
+	}
+}

@@ -15,36 +15,36 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// memory has series in the order of their labels. It implements storage.Queryable.
-type memory []promql.Series
+// series are in the order of their labels. They implement storage.Queryable.
+type series []promql.Series
 
-// remember understands series in the notation of promtool.
-func remember(language parser.Parser, texts []string, interval time.Duration) (memory, error) {
-	var all memory
+// parse reads series in the notation of promtool.
+func parse(language parser.Parser, texts []string, interval time.Duration) (series, error) {
+	var all series
 	for _, text := range texts {
 		name, values, err := language.ParseSeriesDesc(text)
 		if err != nil {
 			return nil, fmt.Errorf("reading the series %q: %w", text, err)
 		}
-		series := promql.Series{Metric: name}
+		one := promql.Series{Metric: name}
 		for i, value := range values {
 			if !value.Omitted {
-				series.Floats = append(series.Floats, promql.FPoint{T: int64(i) * interval.Milliseconds(), F: value.Value})
+				one.Floats = append(one.Floats, promql.FPoint{T: int64(i) * interval.Milliseconds(), F: value.Value})
 			}
 		}
-		all = append(all, series)
+		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
 	return all, nil
 }
 
 // Querier implements storage.Queryable. Its querier returns series as a whole, whatever time is asked for.
-func (m memory) Querier(_, _ int64) (storage.Querier, error) {
+func (s series) Querier(_, _ int64) (storage.Querier, error) {
 	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 		found := &selection{}
-		for _, series := range m {
-			if !slices.ContainsFunc(matchers, func(matcher *labels.Matcher) bool { return !matcher.Matches(series.Metric.Get(matcher.Name)) }) {
-				found.rest = append(found.rest, series)
+		for _, one := range s {
+			if !slices.ContainsFunc(matchers, func(matcher *labels.Matcher) bool { return !matcher.Matches(one.Metric.Get(matcher.Name)) }) {
+				found.rest = append(found.rest, one)
 			}
 		}
 		return found
@@ -54,7 +54,7 @@ func (m memory) Querier(_, _ int64) (storage.Querier, error) {
 // selection implements storage.SeriesSet.
 type selection struct {
 	current promql.Series
-	rest    memory
+	rest    series
 }
 
 func (s *selection) Next() bool {
