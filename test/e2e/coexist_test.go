@@ -234,8 +234,10 @@ func (f *fleet) deleteOne(ctx context.Context, name, manager string) {
 	Expect(f.annotate(ctx, name, backupHook, "")).To(Succeed())
 	Expect(k8s.Delete(ctx, machine)).To(Succeed())
 	eventuallyDeleting(ctx, f.key(name), "WaitingForPreDrainHook", backupHook)
-	Expect(k8s.Get(ctx, f.key(name), machine)).To(Succeed())
-	Expect(fields(machine, manager)).To(ContainElement("/f:status/f:phase"))
+	Eventually(func(g Gomega) { // Cluster API's manager writes the conditions first
+		g.Expect(k8s.Get(ctx, f.key(name), machine)).To(Succeed())
+		g.Expect(fields(machine, manager)).To(ContainElement("/f:status/f:phase"))
+	}).WithContext(ctx).Should(Succeed())
 	Expect(f.annotate(ctx, name, backupHook, nil)).To(Succeed())
 	Eventually(func() error { return k8s.Get(ctx, f.key(name), &clusterv1.Machine{}) }).WithContext(ctx).
 		Should(Satisfy(apierrors.IsNotFound))

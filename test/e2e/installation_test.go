@@ -86,9 +86,11 @@ func deploy(ctx context.Context, overlay string) *installation {
 func deployInto(ctx context.Context, namespace, overlay string) *installation {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		namespace := &corev1.Namespace{}
-		g.Expect(client.IgnoreNotFound(k8s.Get(ctx, types.NamespacedName{Name: system}, namespace))).To(Succeed())
-		g.Expect(namespace.DeletionTimestamp).To(BeNil(), "that of an earlier installation is still going")
+		list := &corev1.NamespaceList{}
+		g.Expect(k8s.List(ctx, list)).To(Succeed())
+		for _, found := range list.Items {
+			g.Expect(found.DeletionTimestamp).To(BeNil(), "namespace %s of an earlier installation is still going", found.Name)
+		}
 	}).WithContext(ctx).Should(Succeed())
 	i := &installation{overlay: overlay, namespace: namespace, before: inventory(ctx), audited: len(audited(0))}
 	DeferCleanup(func(ctx SpecContext) {
