@@ -157,7 +157,7 @@ image-tarball: bin/linux-$(ARCH)/manager ## Build bin/image-ARCH.tar, of image I
 
 .PHONY: render
 render: ## Print what deploy applies, for IMG, OVERLAY=default, overlays/coexist, ..., and NAMESPACE.
-	@hack/manifests.sh $(OVERLAY) $(IMG) --namespace=$(NAMESPACE)
+	@hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"
 
 .PHONY: install
 install: need-own-crds ## Install the CRDs into the cluster of KUBECONFIG. They don't serve v1beta1; those of deploy do.
@@ -170,18 +170,22 @@ uninstall: need-own-crds ## Remove the CRDs from the cluster of KUBECONFIG, and 
 # What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
 deploy: $(NEEDED) ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ..., NAMESPACE.
-	@hack/manifests.sh $(OVERLAY) $(IMG) --namespace=$(NAMESPACE) | $(KUBECTL) apply --server-side --force-conflicts --filename=-
+	@manifests=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"); \
+	  echo "Installing $(OVERLAY) with image $(IMG)"; \
+	  $(KUBECTL) apply --server-side --force-conflicts --filename=- <<<"$$manifests"
 
+# What is stored must stay readable without the manager, which has converted it: the CRDs lose their conversion first. Nothing
+# is changed before all that is to be deleted is known.
 .PHONY: undeploy
 undeploy: $(NEEDED) ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
-	@# What is stored must stay readable without the manager, which has converted it: the CRDs lose their conversion first.
-	@manifests=$$(hack/manifests.sh $(OVERLAY)); \
-	  [[ "$$manifests" != *"kind: CustomResourceDefinition"* ]] || \
+	@manifests=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --without-crds --namespace="$(NAMESPACE)"); \
+	  all=$$(hack/manifests.sh "$(OVERLAY)"); \
+	  [[ "$$all" != *"kind: CustomResourceDefinition"* ]] || \
 	  for crd in config/crd/bases/*.yaml; do \
 	    found=$$($(KUBECTL) get --ignore-not-found --output=name --filename="$$crd"); \
 	    [[ -z "$$found" ]] || $(KUBECTL) replace --filename="$$crd"; \
-	  done
-	@hack/manifests.sh $(OVERLAY) $(IMG) --without-crds --namespace=$(NAMESPACE) | $(KUBECTL) delete --ignore-not-found --filename=-
+	  done; \
+	  $(KUBECTL) delete --ignore-not-found --filename=- <<<"$$manifests"
 
 .PHONY: release
 release: committed release-manifests ## Write what release-manifests does, and the image's bills of materials, for amd64 and arm64.

@@ -48,6 +48,15 @@ var _ = It("make deploy installs and upgrades, and make undeploy leaves what peo
 		Expect(deployment.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
 	}
 
+	By("undeploying what can't be")
+	for _, wrong := range []string{"NAMESPACE=elsewhere", "OVERLAY=overlays/unknown", "IMG=example.org/manager"} {
+		output, err := runMake(ctx, env, "undeploy", wrong)
+		Expect(err).To(HaveOccurred(), output)
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Name: "machines.cluster.x-k8s.io"}, crd)).To(Succeed())
+		Expect(crd.Spec.Conversion.Strategy).To(Equal(apiextensionsv1.WebhookConverter), "the manager is still there")
+	}
+
 	for _, missing := range []string{"", "clusters.cluster.x-k8s.io"} {
 		By("undeploying, without the kind " + missing)
 		if missing != "" {
