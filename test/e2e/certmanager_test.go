@@ -42,7 +42,7 @@ var _ = Describe("Machinist with cert-manager", Ordered, func() {
 		machinist = deploy(ctx, "overlays/cert-manager")
 		namespace = newNamespace(ctx)
 		sim := startSimulator(ctx, false)
-		eventuallyRefused(ctx) // as soon as cert-manager has told the API server whom to trust
+		eventuallyRefused(ctx, metav1.NamespaceDefault) // as soon as cert-manager has told the API server whom to trust
 		blue = createFleet(ctx, sim, namespace, "blue", simMachine, 1)
 	}, NodeTimeout(buildTimeout))
 

@@ -23,6 +23,7 @@ var _ = Describe("Machinist in one namespace", Ordered, func() {
 		installProviders(ctx)
 		createNamespace(ctx, own) // this flavour does not bring it
 		machinist = deployInto(ctx, own, "overlays/namespaced")
+		eventuallyRefused(ctx, own)
 		elsewhere := newNamespace(ctx)
 		sim := startSimulator(ctx, false)
 		outside = createFleet(ctx, sim, elsewhere, "outside", simMachine, 2)

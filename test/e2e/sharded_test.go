@@ -6,6 +6,7 @@ package e2e
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 	"github.com/machinist-dev/machinist/test/builder"
@@ -23,6 +24,7 @@ var _ = Describe("Machinist in shards", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		installProviders(ctx)
 		machinist = deploy(ctx, "overlays/sharded")
+		eventuallyRefused(ctx, metav1.NamespaceDefault)
 		namespace = newNamespace(ctx)
 		sim := startSimulator(ctx, false)
 		shards = map[string]*fleet{}

@@ -53,7 +53,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 		Expect(restarts(ctx)).To(BeZero(), describePods(ctx))
 	}, NodeTimeout(deployTimeout))
 
-	It("refuses a Machine that can't work", func(ctx SpecContext) { eventuallyRefused(ctx) })
+	It("refuses a Machine that can't work", func(ctx SpecContext) { eventuallyRefused(ctx, metav1.NamespaceDefault) })
 
 	It("warns of a Machine that refers to a kind that does not exist", func(ctx SpecContext) { expectWarned(ctx) })
 
@@ -157,6 +157,7 @@ var _ = Describe("Machinist alone", Ordered, func() {
 	It("takes them up again when it comes back, and lets them go when they are deleted", func(ctx SpecContext) {
 		machinist.audited = len(audited(0)) // the roles went before the pods did
 		machinist.upgrade(ctx, target.second)
+		eventuallyRefused(ctx, metav1.NamespaceDefault)
 		blue.create(ctx, "after-return", 0, 1)
 		blue.eventuallyRunning(ctx, 12)
 		blue.delete(ctx)

@@ -24,10 +24,11 @@ import (
 // webhookPort is the one of the manager's pods.
 const webhookPort = "9443"
 
-// eventuallyRefused waits until a Machine that can't work is refused.
-func eventuallyRefused(ctx context.Context) {
+// eventuallyRefused waits until a Machine that can't work is refused in a namespace: the API server reaches ready pods by their
+// Service a moment later.
+func eventuallyRefused(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	machine := builder.Machine(metav1.NamespaceDefault, "refused").WithVersion("one.two").Build()
+	machine := builder.Machine(namespace, "refused").WithVersion("one.two").Build()
 	Eventually(func() error { return k8s.Create(ctx, machine.DeepCopy(), client.DryRunAll) }).WithContext(ctx).
 		Should(MatchError(ContainSubstring("must be a valid semantic version")))
 	Expect(k8s.Create(ctx, machine, client.DryRunAll)).To(Satisfy(apierrors.IsInvalid))
