@@ -7,13 +7,10 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"io"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -23,9 +20,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/machinist-dev/machinist/test/environment/suite"
 )
 
 const (
@@ -92,17 +90,7 @@ func coreManifests(ctx context.Context) []*unstructured.Unstructured {
 	run(ctx, nil, "go", "-C", peerModule, "mod", "download", clusterAPIModule)
 	folder := run(ctx, nil, "go", "-C", peerModule, "list", "-m", "-f", "{{.Dir}}", clusterAPIModule)
 	rendered := run(ctx, nil, "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", filepath.Join(folder, "core", "config", "default"))
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(variable.ReplaceAllString(rendered, "$1")), 4096)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		Expect(err).NotTo(HaveOccurred())
-		objects = append(objects, object)
-	}
+	return suite.Decode([]byte(variable.ReplaceAllString(rendered, "$1")))
 }
 
 // coreCertificate makes the certificate of the core's webhooks, and what the API server knows it by.

@@ -117,6 +117,14 @@ func (i *installation) undeploy(ctx context.Context) {
 	target.make(ctx, "undeploy", "OVERLAY="+i.overlay, "NAMESPACE="+i.namespace)
 }
 
+// undeployLeaving removes the flavour, and waits until there is what there was without it, and what else is expected to be left,
+// by kind and name.
+func (i *installation) undeployLeaving(ctx context.Context, left ...string) {
+	GinkgoHelper()
+	i.undeploy(ctx)
+	Eventually(func() []string { return inventory(ctx) }).WithContext(ctx).Should(ConsistOf(slices.Concat(i.before, left)))
+}
+
 // eventuallyReady waits until all replicas of all Deployments run the image, and are ready.
 func (i *installation) eventuallyReady(ctx context.Context, image string) {
 	GinkgoHelper()

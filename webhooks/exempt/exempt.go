@@ -1,11 +1,15 @@
 // Copyright The Machinist Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exempt reads which rules a Machine is exempt from.
+// Package exempt reads which rules a Machine is exempt from, and logs that they were skipped.
 package exempt
 
 import (
+	"context"
+	"slices"
 	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
@@ -28,3 +32,11 @@ func By(annotations map[string]string) Rules {
 
 // Cover reports whether the rule is among them.
 func (r Rules) Cover(id string) bool { return r["all"] || r[id] }
+
+// LogUse logs the IDs of the rules that were skipped because of the annotation, if there are any. They are in order; one that
+// was skipped for several parts of a Machine is logged once.
+func LogUse(ctx context.Context, ids []string) {
+	if len(ids) > 0 {
+		log.FromContext(ctx).Info("Rules of admission are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", slices.Compact(ids))
+	}
+}

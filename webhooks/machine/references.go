@@ -6,7 +6,6 @@ package machine
 import (
 	"context"
 	"reflect"
-	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -92,6 +91,7 @@ func (v *Validator) judgeByOwnRules(ctx context.Context, m, stored *clusterv1.Ma
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("operation", operation, "dryRun", dryRun(ctx)))
 	var warnings admission.Warnings
 	var errs field.ErrorList
+	exceptions := exempt.By(m.Annotations)
 	var used []string
 	for i := range ownRules {
 		rule := &ownRules[i]
@@ -99,7 +99,7 @@ func (v *Validator) judgeByOwnRules(ctx context.Context, m, stored *clusterv1.Ma
 			if stored != nil && reflect.DeepEqual(p.value(stored), p.value(m)) {
 				continue
 			}
-			outcome, found := rule.judge(ctx, p, m, stored)
+			outcome, found := rule.judge(ctx, p, m, stored, exceptions)
 			v.Meter.Count(rule.id, outcome, operation)
 			switch outcome {
 			case meter.Skipped:
@@ -113,9 +113,7 @@ func (v *Validator) judgeByOwnRules(ctx context.Context, m, stored *clusterv1.Ma
 			}
 		}
 	}
-	if len(used) > 0 {
-		log.FromContext(ctx).Info("Rules of admission are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", slices.Compact(used))
-	}
+	exempt.LogUse(ctx, used)
 	return warnings, errs
 }
 
@@ -126,8 +124,8 @@ func dryRun(ctx context.Context) bool {
 }
 
 // judge returns what comes of the rule for one of its parts, and what it finds, which it logs as webhooks/references does.
-func (r *ownRule) judge(ctx context.Context, p part, m, stored *clusterv1.Machine) (meter.Outcome, field.ErrorList) {
-	if exempt.By(m.Annotations).Cover(r.id) {
+func (r *ownRule) judge(ctx context.Context, p part, m, stored *clusterv1.Machine, exceptions exempt.Rules) (meter.Outcome, field.ErrorList) {
+	if exceptions.Cover(r.id) {
 		return meter.Skipped, nil
 	}
 	found := p.check(m, stored)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -116,9 +115,7 @@ func (v *validator) judge(ctx context.Context, r *request) *verdict {
 			v.meter.Count(rule.id, v.apply(ctx, r, rule, p, verdict), r.operation)
 		}
 	}
-	if len(used) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Rules of admission are skipped", "annotation", clusterv1.SkipReferenceValidationAnnotation, "rules", slices.Compact(used))
-	}
+	exempt.LogUse(ctx, used)
 	return verdict
 }
 

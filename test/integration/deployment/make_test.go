@@ -162,7 +162,7 @@ func manifestsOf(path string) manifests {
 	GinkgoHelper()
 	content, err := os.ReadFile(path)
 	Expect(err).NotTo(HaveOccurred())
-	return decode(content)
+	return suite.Decode(content)
 }
 
 // findKubectl returns the path of the kubectl that the Makefile would use.

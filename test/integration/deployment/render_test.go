@@ -4,17 +4,15 @@
 package deployment
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io"
 	"os/exec"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/machinist-dev/machinist/test/environment/suite"
 )
 
 const (
@@ -43,23 +41,7 @@ func renderWith(ctx context.Context, args ...string) manifests {
 	command.Stderr = GinkgoWriter
 	output, err := command.Output()
 	Expect(err).NotTo(HaveOccurred())
-	return decode(output)
-}
-
-// decode reads the objects of a YAML file.
-func decode(content []byte) manifests {
-	GinkgoHelper()
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	var objects manifests
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		Expect(err).NotTo(HaveOccurred())
-		objects = append(objects, object)
-	}
+	return suite.Decode(output)
 }
 
 // of returns those of the kinds.
