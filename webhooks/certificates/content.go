@@ -31,6 +31,8 @@ type content struct {
 	signer crypto.Signer
 	// serving is nil if there is none that could be served.
 	serving *tls.Certificate
+	// retiring are fingerprints of authorities that nobody should trust any longer.
+	retiring []string
 }
 
 // parse reads the data of a Secret. An error says why no new certificate can be signed with it; a serving certificate that
@@ -87,6 +89,14 @@ func (c content) bundle() []byte {
 		bundle.Write(encodeCertificate(authority.Raw))
 	}
 	return bundle.Bytes()
+}
+
+// known is what has to be known to everybody, clients and servers, before the next step.
+func (c content) known() []byte {
+	if c.serving == nil {
+		return nil
+	}
+	return append(c.bundle(), c.serving.Leaf.Raw...)
 }
 
 func encodeCertificate(der []byte) []byte {
