@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -91,21 +92,21 @@ func (c content) retire() (following content, changes []string) {
 // annotate brings the annotations of the Secret in line with what is still to be retired, or with why it isn't, and reports
 // whether it had to change something. The request for all becomes one for those that there were, so that it ends.
 func annotate(secret *corev1.Secret, retiring []string, refusal error) bool {
-	request, asked := secret.Annotations[RetireAnnotation]
-	remaining := strings.Join(retiring, ",")
-	if request == remaining && asked == (remaining != "") {
-		return false
+	after := maps.Clone(secret.Annotations)
+	if after == nil {
+		after = map[string]string{}
 	}
-	if secret.Annotations == nil {
-		secret.Annotations = map[string]string{}
+	if _, asked := after[RetireAnnotation]; asked {
+		delete(after, RefusedAnnotation)
+		delete(after, RetireAnnotation)
 	}
-	delete(secret.Annotations, RefusedAnnotation)
-	delete(secret.Annotations, RetireAnnotation)
-	if remaining != "" {
-		secret.Annotations[RetireAnnotation] = remaining
+	if len(retiring) > 0 {
+		after[RetireAnnotation] = strings.Join(retiring, ",")
 	}
 	if refusal != nil {
-		secret.Annotations[RefusedAnnotation] = refusal.Error()
+		after[RefusedAnnotation] = refusal.Error()
 	}
-	return true
+	changed := !maps.Equal(after, secret.Annotations)
+	secret.Annotations = after
+	return changed
 }
