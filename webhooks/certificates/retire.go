@@ -17,7 +17,7 @@ import (
 const (
 	// RetireAnnotation of the Secret asks for authorities to be retired, as somebody else may have their key: AllAuthorities, or
 	// fingerprints (SHA-256, in hexadecimal, with or without colons) of certificates in ca.crt, separated by commas. It is
-	// there until nobody is told any more to trust them.
+	// there until they leave the Secret; the targets are told at once.
 	RetireAnnotation = "machinist.dev/retire-authorities"
 	// AllAuthorities are those that are in the Secret when the request is seen.
 	AllAuthorities = "all"

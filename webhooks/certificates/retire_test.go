@@ -4,6 +4,7 @@
 package certificates
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,29 @@ func TestWhatIsAskedToBeRetired(t *testing.T) {
 			g.Expect(secret.Annotations).To(HaveLen(1), "a request, or why there is none")
 		})
 	}
+}
+
+// FuzzAsked feeds what anybody with the right to write the Secret could ask.
+func FuzzAsked(f *testing.F) {
+	c, _, err := testPolicy.next(content{}, start, false)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, request := range []string{AllAuthorities, "", fingerprint(c.authorities[0]), ",\x00,", strings.Repeat("\U0010ffff", 1000)} {
+		f.Add(request)
+	}
+	f.Fuzz(func(t *testing.T, request string) {
+		asked, err := c.asked(map[string]string{RetireAnnotation: request})
+		if err != nil {
+			if len(asked.retiring) > 0 || len(err.Error()) > 2000 {
+				t.Fatalf("refused, but %v is retired, or more is said than an annotation can take: %d bytes", asked.retiring, len(err.Error()))
+			}
+			return
+		}
+		if len(asked.retiring) == 0 || slices.ContainsFunc(asked.retiring, func(retiring string) bool { return retiring != fingerprint(c.authorities[0]) }) {
+			t.Fatalf("%q has retired %v", request, asked.retiring)
+		}
+	})
 }
 
 // TestWhenAnAuthorityIsRetired begins with two authorities, which are known to all clients since then.
