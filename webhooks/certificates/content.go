@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -96,7 +97,11 @@ func (c content) known() []byte {
 	if c.serving == nil {
 		return nil
 	}
-	return append(c.bundle(), c.serving.Leaf.Raw...)
+	known := slices.Clone(c.serving.Leaf.Raw)
+	for _, authority := range c.authorities {
+		known = append(known, authority.Raw...)
+	}
+	return known
 }
 
 func encodeCertificate(der []byte) []byte {

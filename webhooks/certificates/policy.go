@@ -76,7 +76,7 @@ func (p policy) next(present content, now time.Time, trusted bool) (following co
 // has to be renewed before that.
 func (p policy) step(present content, known trust, now time.Time, propagation time.Duration) (following content, changes []string, err error) {
 	following, changes, err = p.next(present, now, known.lasts(present, now, propagation))
-	if err == nil && len(changes) == 0 && known.lasts(present, now, laggards*propagation) {
+	if err == nil && len(changes) == 0 && len(present.retiring) > 0 && known.lasts(present, now, laggards*propagation) {
 		following, changes = present.retire()
 	}
 	return following, changes, err

@@ -80,9 +80,6 @@ func (c content) retires(authority *x509.Certificate) bool {
 // retire returns what should follow the present content when everybody has been told of it, and all serve what the newest
 // authority has signed.
 func (c content) retire() (following content, changes []string) {
-	if len(c.retiring) == 0 {
-		return c, nil
-	}
 	following = c
 	following.authorities = slices.DeleteFunc(slices.Clone(c.authorities), c.retires)
 	following.retiring = nil
