@@ -28,6 +28,9 @@ import (
 	"github.com/machinist-dev/machinist/webhooks/certificates"
 )
 
+// unhurried is a timing that leaves two seconds for what has to happen between two steps.
+var unhurried = certificates.Timing{Interval: 200 * time.Millisecond, Propagation: 2 * time.Second}
+
 // retire asks as kubectl annotate does.
 func (w *world) retire(ctx context.Context, request string) {
 	GinkgoHelper()
@@ -92,7 +95,7 @@ func (w *world) impersonate(ctx context.Context, stolen *corev1.Secret) {
 
 var _ = Describe("An authority whose key somebody else may have", func() {
 	It("is retired while replicas come and go, without a request that fails", func(ctx SpecContext) {
-		w := newWorld(ctx, calm)
+		w := newWorld(ctx, unhurried)
 		inNamespace, inCluster := w.needed()
 		w.as(ctx, inNamespace, inCluster)
 		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: w.metadata(secretName)})).To(Succeed())
@@ -141,7 +144,7 @@ var _ = Describe("An authority whose key somebody else may have", func() {
 	})
 
 	It("does not come back by a replica that is late", func(ctx SpecContext) {
-		w := newWorld(ctx, calm)
+		w := newWorld(ctx, unhurried)
 		prompt := w.run(ctx)
 		gate := newGate("/validatingwebhookconfigurations/" + w.namespace)
 		w.config = rest.CopyConfig(w.config)
