@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -31,6 +32,8 @@ type content struct {
 	signer crypto.Signer
 	// serving is nil if there is none that could be served.
 	serving *tls.Certificate
+	// retiring are fingerprints of authorities that nobody should trust any longer.
+	retiring []string
 }
 
 // parse reads the data of a Secret. An error says why no new certificate can be signed with it; a serving certificate that
@@ -87,6 +90,18 @@ func (c content) bundle() []byte {
 		bundle.Write(encodeCertificate(authority.Raw))
 	}
 	return bundle.Bytes()
+}
+
+// known is what has to be known to everybody, clients and servers, before the next step.
+func (c content) known() []byte {
+	if c.serving == nil {
+		return nil
+	}
+	known := slices.Clone(c.serving.Leaf.Raw)
+	for _, authority := range c.authorities {
+		known = append(known, authority.Raw...)
+	}
+	return known
 }
 
 func encodeCertificate(der []byte) []byte {

@@ -20,7 +20,8 @@
 // At 1 the new authority joins the bundle, and nothing that is served changes. At 2, when all objects have held the new bundle
 // for a minute and so every API server has heard of it, a certificate is signed by the new authority; the replicas take it
 // within ten seconds, each in its own time, and until then the old one is as good. The old authority stays in the bundle until
-// it has expired and the next one is made. If the bundle can't be written, the second step waits, as long as the old certificate is valid.
+// it has expired and the next one is made, or somebody has it retired. If the bundle can't be written, the second step waits, as
+// long as the old certificate is valid.
 //
 // # Why no replica has to lead
 //
@@ -34,6 +35,23 @@
 // Take the content out of the Secret, or delete it if the manager may create it again: each replica remembers what was there,
 // so that this is step 1 above, and no request fails either. A manager that has just started remembers nothing and starts
 // afresh.
+//
+// # Retiring what has leaked
+//
+// RetireAnnotation has steps 1 and 2 taken at once, and two minutes later a third:
+//
+//	bundle       A     │ B, A          │ B
+//	serving      signed by A    │ signed by B
+//	annotation   A                     │
+//	                   1        2      3
+//
+// At 3 authority and annotation leave the Secret in one write, and the targets are told. Which authorities are meant is in the
+// Secret from step 1 on, so that whoever starts, or goes on, comes to the same result; only the two minutes begin again for a
+// replica that starts.
+//
+// A replica that is late can't bring A back: each asks, after it has read a target and before it writes it, whether the Secret is
+// still what it acts by. But a replica that has not been able to read the Secret for these two minutes, and that is called
+// nevertheless, still serves what A has signed; requests to it fail until it reads.
 //
 // # Why not somebody else's
 //

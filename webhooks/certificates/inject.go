@@ -85,6 +85,9 @@ func (k *Keeper) inject(ctx context.Context, target Target, bundle []byte) (bool
 	before := object.DeepCopy()
 	changed := setBundle(object.Object, k.options.Service, bundle)
 	if changed {
+		if err := k.upToDate(ctx); err != nil {
+			return false, err
+		}
 		// A patch of a list holds all of it, and must not undo what others do to it.
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		if err := k.client.Patch(ctx, object, patch); apierrors.IsConflict(err) {

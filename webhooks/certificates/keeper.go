@@ -79,8 +79,9 @@ type Keeper struct {
 	policy  policy
 	client  client.Client
 
-	// remembered and trust are used by Run only.
+	// remembered and those below are used by Run only.
 	remembered content
+	version    string // of the Secret that holds it
 	trust      trust
 	injected   memory
 
@@ -171,7 +172,7 @@ func (k *Keeper) lookOnce(ctx context.Context) error {
 	}
 	k.remembered = current
 	k.serve(current)
-	return k.tell(ctx, current.bundle())
+	return k.tell(ctx, current)
 }
 
 // renew returns the content of the Secret after it has renewed what was due.
@@ -189,16 +190,24 @@ func (k *Keeper) renew(ctx context.Context) (content, error) {
 		present = k.remembered
 		present.signer = nil
 	}
-	now := time.Now()
-	following, changes, err := k.policy.next(present, now, k.trust.lasts(present.bundle(), now, k.options.Timing.Propagation))
-	if err != nil || len(changes) == 0 {
-		return following, err
-	}
-	if err := k.write(ctx, secret, missing, following); err != nil {
+	present, refusal := present.asked(secret.Annotations)
+	following, changes, err := k.policy.step(present, k.trust, time.Now(), k.options.Timing.Propagation)
+	if err != nil {
 		return content{}, err
 	}
-	logger.Info("Renewed the webhooks' certificates", "new", changes, "authorities", len(following.authorities),
-		"authorityExpires", following.authorities[0].NotAfter, "servingExpires", following.serving.Leaf.NotAfter)
+	if annotated := annotate(secret, following.retiring, refusal); annotated || len(changes) > 0 {
+		if err := k.write(ctx, secret, missing, following); err != nil {
+			return content{}, err
+		}
+	}
+	k.version = secret.ResourceVersion
+	if refusal != nil {
+		logger.Error(refusal, "Took off a request to retire authorities")
+	}
+	if len(changes) > 0 {
+		logger.Info("Changed the webhooks' certificates", "changes", changes, "authorities", len(following.authorities), "retiring", present.retiring,
+			"authorityExpires", following.authorities[0].NotAfter, "servingExpires", following.serving.Leaf.NotAfter)
+	}
 	return following, nil
 }
 
@@ -215,7 +224,7 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, missing bool,
 	verb := "writing"
 	if missing {
 		verb = "creating"
-		secret.ObjectMeta = metav1.ObjectMeta{Namespace: k.options.Secret.Namespace, Name: k.options.Secret.Name}
+		secret.ObjectMeta = metav1.ObjectMeta{Namespace: k.options.Secret.Namespace, Name: k.options.Secret.Name, Annotations: secret.Annotations}
 		err = k.client.Create(ctx, secret)
 	} else {
 		err = k.client.Update(ctx, secret)
@@ -237,8 +246,23 @@ func (k *Keeper) serve(current content) {
 	k.serving = current
 }
 
+// upToDate returns errLost if the Secret has changed since it was read. Before a target is written that is asked once more,
+// after the target was read: who comes late with an authority that was retired meanwhile finds either the Secret or the
+// target changed.
+func (k *Keeper) upToDate(ctx context.Context) error {
+	secret := &corev1.Secret{}
+	if err := k.client.Get(ctx, k.options.Secret, secret); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Secret %s: %w", k.options.Secret, err)
+	}
+	if secret.ResourceVersion != k.version {
+		return errLost
+	}
+	return nil
+}
+
 // tell brings the bundle to all targets.
-func (k *Keeper) tell(ctx context.Context, bundle []byte) error {
+func (k *Keeper) tell(ctx context.Context, current content) error {
+	bundle := current.bundle()
 	var errs []error
 	changed := false
 	for _, target := range k.options.Targets {
@@ -250,7 +274,7 @@ func (k *Keeper) tell(ctx context.Context, bundle []byte) error {
 		k.trust.lost()
 		return err
 	}
-	k.trust.held(bundle, changed, time.Now())
+	k.trust.held(current, changed, time.Now())
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.told = true
@@ -293,23 +317,23 @@ func (k *Keeper) Ready(*http.Request) error {
 	return nil
 }
 
-// trust is since when all targets have held a bundle.
+// trust is since when all targets have held a bundle, and the Secret the serving certificate with it.
 type trust struct {
-	bundle []byte
-	since  time.Time
+	known []byte
+	since time.Time
 }
 
 // held is to be told of each look that has found all targets with the bundle, after some of them were changed, or not.
-func (t *trust) held(bundle []byte, changed bool, now time.Time) {
-	if changed || !bytes.Equal(t.bundle, bundle) {
-		t.bundle, t.since = bundle, now
+func (t *trust) held(current content, changed bool, now time.Time) {
+	if known := current.known(); changed || !bytes.Equal(t.known, known) {
+		t.known, t.since = known, now
 	}
 }
 
 // lost is to be told when it isn't known what the targets hold.
-func (t *trust) lost() { t.bundle = nil }
+func (t *trust) lost() { t.known = nil }
 
-// lasts reports whether all targets have held the bundle for so long that everybody has heard of it.
-func (t *trust) lasts(bundle []byte, now time.Time, propagation time.Duration) bool {
-	return len(bundle) > 0 && bytes.Equal(t.bundle, bundle) && now.Sub(t.since) >= propagation
+// lasts reports whether that has been so for so long that everybody has heard of it.
+func (t *trust) lasts(current content, now time.Time, propagation time.Duration) bool {
+	return len(t.known) > 0 && bytes.Equal(t.known, current.known()) && now.Sub(t.since) >= propagation
 }

@@ -11,12 +11,15 @@ var (
 		[]string{"certificate"}, nil)
 	failuresMetric = prometheus.NewDesc("machinist_webhook_certificate_failures_total",
 		"Attempts to look after the certificates of the webhooks that have failed.", nil, nil)
+	retiringMetric = prometheus.NewDesc("machinist_webhook_retiring_authorities",
+		"Authorities of the webhooks that somebody has asked to retire, and that are still trusted.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (k *Keeper) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- expiryMetric
 	descriptions <- failuresMetric
+	descriptions <- retiringMetric
 }
 
 // Collect implements prometheus.Collector.
@@ -25,6 +28,7 @@ func (k *Keeper) Collect(metrics chan<- prometheus.Metric) {
 	current, failures := k.serving, k.failures
 	k.mu.RUnlock()
 	metrics <- prometheus.MustNewConstMetric(failuresMetric, prometheus.CounterValue, float64(failures))
+	metrics <- prometheus.MustNewConstMetric(retiringMetric, prometheus.GaugeValue, float64(len(current.retiring)))
 	if current.serving == nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -48,7 +49,7 @@ const (
 // until the next one is trusted.
 func (p policy) next(present content, now time.Time, trusted bool) (following content, changes []string, err error) {
 	following = present
-	if present.signer == nil || len(present.authorities) == 0 || due(present.authorities[0], p.authorityLifetime, now) {
+	if p.mustRenewAuthority(present, now) {
 		authority, key, err := p.issueAuthority(now)
 		if err != nil {
 			return present, nil, err
@@ -59,6 +60,7 @@ func (p policy) next(present content, now time.Time, trusted bool) (following co
 				following.authorities = append(following.authorities, previous)
 			}
 		}
+		following.retiring = slices.DeleteFunc(fingerprints(following.authorities), func(still string) bool { return !slices.Contains(present.retiring, still) })
 		changes, trusted = append(changes, newAuthority), false
 	}
 	if p.mustRenewServing(following, now, trusted) {
@@ -68,6 +70,24 @@ func (p policy) next(present content, now time.Time, trusted bool) (following co
 		changes = append(changes, newServing)
 	}
 	return following, changes, nil
+}
+
+// step returns what should follow the present content, of which is known what trust says: that of next, or of retire if nothing
+// has to be renewed before that.
+func (p policy) step(present content, known trust, now time.Time, propagation time.Duration) (following content, changes []string, err error) {
+	following, changes, err = p.next(present, now, known.lasts(present, now, propagation))
+	if err == nil && len(changes) == 0 && len(present.retiring) > 0 && known.lasts(present, now, laggards*propagation) {
+		following, changes = present.retire()
+	}
+	return following, changes, err
+}
+
+func (p policy) mustRenewAuthority(c content, now time.Time) bool {
+	if c.signer == nil || len(c.authorities) == 0 {
+		return true
+	}
+	newest := c.authorities[0]
+	return due(newest, p.authorityLifetime, now) || c.retires(newest)
 }
 
 // mustRenewServing compares the serving certificate with the bundle. One that was signed by a previous authority is as good

@@ -12,9 +12,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -25,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/machinist-dev/machinist/test/environment/suite"
@@ -43,6 +49,7 @@ type world struct {
 	gadgets   schema.GroupVersionKind
 	config    *rest.Config
 	timing    certificates.Timing
+	steps     *steps
 }
 
 const serviceName, secretName = "hooks", "hooks-cert"
@@ -51,7 +58,7 @@ func newWorld(ctx context.Context, timing certificates.Timing) *world {
 	GinkgoHelper()
 	namespace := suite.Namespace(ctx, env)
 	w := &world{
-		namespace: namespace, balancer: newBalancer(ctx), config: env.ConfigFor("keeper-" + namespace), timing: timing,
+		namespace: namespace, balancer: newBalancer(ctx), config: env.ConfigFor("keeper-" + namespace), timing: timing, steps: &steps{},
 		gadgets: schema.GroupVersionKind{Group: namespace + ".example.com", Version: "v1", Kind: "Gadget"},
 	}
 	Expect(k8s.Create(ctx, &corev1.Service{
@@ -113,6 +120,31 @@ func (w *world) installConversion() {
 
 func (w *world) crd() string { return "gadgets." + w.gadgets.Group }
 
+// steps are the changes that Keepers have logged.
+type steps struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// changesOf finds them in a line of the log.
+var changesOf = regexp.MustCompile(`"changes"=\[([^]]*)\]`)
+
+func (s *steps) heed(prefix, line string) {
+	fmt.Fprintln(GinkgoWriter, prefix, line)
+	if found := changesOf.FindStringSubmatch(line); found != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lines = append(s.lines, strings.ReplaceAll(found[1], `"`, ""))
+	}
+}
+
+// taken are the changes of each step, in the order of the log.
+func (s *steps) taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines)
+}
+
 // replica is a webhook server.
 type replica struct {
 	*server.Server
@@ -146,7 +178,7 @@ func (w *world) start(ctx context.Context) *replica {
 	Expect(err).NotTo(HaveOccurred())
 	port := listener.Addr().(*net.TCPAddr).Port
 	Expect(listener.Close()).To(Succeed())
-	running, cancel := context.WithCancel(context.Background())
+	running, cancel := context.WithCancel(log.IntoContext(context.Background(), funcr.New(w.steps.heed, funcr.Options{})))
 	r := &replica{
 		Server:  server.New(server.Options{Host: "127.0.0.1", Port: port, Keeper: keeper, Linger: time.Second}),
 		address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), tell: cancel, ended: make(chan struct{}),
