@@ -11,24 +11,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
-// Ownership is what a Machine writes on an object that it references, and all that it ever writes there.
-type Ownership struct {
-	// Controller is the owner reference that the object must carry.
-	Controller metav1.OwnerReference
-	// ClusterName is the value of the label cluster.x-k8s.io/cluster-name.
-	ClusterName string
-	// Replaces are the kinds that created the object on behalf of the Machine. Their owner references are removed;
-	// group and kind are compared, version and name are not.
-	Replaces []schema.GroupKind
-}
-
-// EnsureOwned makes the object carry the ownership and returns the object as it is afterwards. It sends nothing when
+// EnsureOwned makes the object carry the owner reference of the Machine, instead of those of creators, and the label that
+// names its Cluster, and returns the object as it is afterwards. Nothing else is ever written there. It sends nothing when
 // nothing is missing. The patch holds a resourceVersion, because a JSON merge patch replaces the list of owner
 // references whole: an entry that somebody added meanwhile makes it fail with a conflict instead of being lost.
 //
@@ -39,7 +28,8 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 	if err != nil {
 		return nil, err
 	}
-	labelChanged := object.raw.GetLabels()[clusterv1.ClusterNameLabel] != want.ClusterName
+	clusterName := want.Machine.Spec.ClusterName
+	labelChanged := object.raw.GetLabels()[clusterv1.ClusterNameLabel] != clusterName
 	if !refsChanged && !labelChanged {
 		return object, nil
 	}
@@ -48,7 +38,7 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 		metadata["ownerReferences"] = refs
 	}
 	if labelChanged {
-		metadata["labels"] = map[string]string{clusterv1.ClusterNameLabel: want.ClusterName}
+		metadata["labels"] = map[string]string{clusterv1.ClusterNameLabel: clusterName}
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
@@ -84,23 +74,18 @@ func (t *Tracker) EnsureOwned(ctx context.Context, object *Object, want Ownershi
 // ownerReferencesFor computes the owner references of the object, and whether they differ from what it has.
 func ownerReferencesFor(kind Kind, object metav1.Object, want Ownership) ([]metav1.OwnerReference, bool, error) {
 	have, key := object.GetOwnerReferences(), types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
-	wantGroup, err := groupOf(want.Controller)
-	if err != nil {
-		return nil, false, err
-	}
 	refs := make([]metav1.OwnerReference, 0, len(have)+1)
 	placed := false
 	for _, ref := range have {
-		group, err := groupOf(ref)
+		owner, err := want.Owner(&ref)
 		if err != nil {
 			return nil, false, fmt.Errorf("%s %s has an unusable owner reference: %w", kind.Kind, key, err)
 		}
 		switch {
-		case slices.Contains(want.Replaces, schema.GroupKind{Group: group, Kind: ref.Kind}):
-		case group == wantGroup && ref.Kind == want.Controller.Kind && ref.Name == want.Controller.Name:
-			// The same owner, perhaps with the UID it had before a backup was restored, or with an older API version.
+		case owner == OwnerCreator: // gives way
+		case owner == OwnerItself:
 			if !placed {
-				refs = append(refs, want.Controller)
+				refs = append(refs, want.controller())
 			}
 			placed = true
 		case ref.Controller != nil && *ref.Controller:
@@ -110,17 +95,9 @@ func ownerReferencesFor(kind Kind, object metav1.Object, want Ownership) ([]meta
 		}
 	}
 	if !placed {
-		refs = append(refs, want.Controller)
+		refs = append(refs, want.controller())
 	}
 	return refs, !slices.EqualFunc(have, refs, sameReference), nil
-}
-
-func groupOf(ref metav1.OwnerReference) (string, error) {
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil {
-		return "", fmt.Errorf("owner reference to %s %s: apiVersion %q is not <group>/<version>", ref.Kind, ref.Name, ref.APIVersion)
-	}
-	return gv.Group, nil
 }
 
 // sameReference ignores blockOwnerDeletion: others may set it as they need.

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
 )
 
 // owner returns an owner reference of Cluster API's group.
@@ -36,7 +38,7 @@ var _ = Describe("The owner references of a provider object", func() {
 		object.SetName("o")
 		object.SetOwnerReferences(have)
 		return ownerReferencesFor(Kind{Role: InfraMachine, GroupKind: schema.GroupKind{Kind: "TestMachine"}}, object, Ownership{
-			Controller: machine(), Replaces: []schema.GroupKind{{Group: "cluster.x-k8s.io", Kind: "MachineSet"}},
+			Machine: &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "u"}},
 		})
 	}
 

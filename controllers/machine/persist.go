@@ -104,11 +104,7 @@ func (r *Reconciler) writeMachine(ctx context.Context, s *scope) error {
 	target.Status = s.stored.Status
 	written, err := patch(ctx, r.Client, s.stored, target, listChanged)
 	if err != nil {
-		if apierrors.IsNotFound(err) && s.isDeleting() {
-			s.stored.Finalizers = nil
-			return nil
-		}
-		return refused("patching Machine", s.machine, err)
+		return refused("patching Machine", s, err)
 	}
 	r.remember(s, written, s.stored.Status)
 	generation := s.stored.Generation
@@ -135,23 +131,23 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 		!apiequality.Semantic.DeepEqual(s.stored.GetV1Beta1Conditions(), s.machine.GetV1Beta1Conditions())
 	written, err := patch(ctx, statusWriter{r.Client.Status()}, s.stored, s.machine, conditionsChanged)
 	if err != nil {
-		if apierrors.IsNotFound(err) && s.isDeleting() {
-			s.stored.Finalizers = nil
-			return nil
-		}
-		return refused("patching the status of Machine", s.machine, err)
+		return refused("patching the status of Machine", s, err)
 	}
 	r.remember(s, written, s.machine.Status)
 	return nil
 }
 
 // refused is the error of a patch. One of an object that has changed, or has gone, says nothing but that the cache is
-// behind.
-func refused(what string, machine *clusterv1.Machine, err error) error {
+// behind; and that a Machine which is being deleted has gone is no error.
+func refused(what string, s *scope, err error) error {
+	if apierrors.IsNotFound(err) && s.isDeleting() {
+		s.stored.Finalizers = nil
+		return nil
+	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		err = errors.Join(errBehind, err)
 	}
-	return fmt.Errorf("%s %s: %w", what, client.ObjectKeyFromObject(machine), err)
+	return fmt.Errorf("%s %s: %w", what, client.ObjectKeyFromObject(s.machine), err)
 }
 
 // remember records that a patch of the scope's Machine has succeeded. If the answer holds somebody else's change, too,

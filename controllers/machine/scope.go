@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -162,20 +161,7 @@ func (s *scope) dataSecretCreated() bool {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// ownership is what this Machine writes on the objects that it references.
+// ownership is the claim of this Machine to the objects that it references.
 func (s *scope) ownership() external.Ownership {
-	want := external.Ownership{
-		Controller:  s.controllerReference(),
-		ClusterName: s.machine.Spec.ClusterName,
-		Replaces:    []schema.GroupKind{{Group: clusterv1.GroupVersion.Group, Kind: "MachineSet"}},
-	}
-	_, controlPlane := s.machine.Labels[clusterv1.MachineControlPlaneLabel]
-	if controlPlane && s.cluster != nil && s.cluster.Spec.ControlPlaneRef.IsDefined() {
-		want.Replaces = append(want.Replaces, s.cluster.Spec.ControlPlaneRef.GroupKind())
-	}
-	return want
-}
-
-func (s *scope) controllerReference() metav1.OwnerReference {
-	return *metav1.NewControllerRef(s.machine, clusterv1.GroupVersion.WithKind(machineKind))
+	return external.Ownership{Machine: s.machine, Cluster: s.cluster}
 }

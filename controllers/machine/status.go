@@ -45,23 +45,23 @@ func computeStatus(s *scope, grace time.Duration) {
 	makeRoom(s)
 }
 
-// dispensable are the conditions of ours, beginning with what others can do without most easily.
+// dispensable are the conditions that are always ours, beginning with what others can do without most easily.
 var dispensable = []string{
-	clusterv1.PausedCondition, clusterv1.MachineUpdatingCondition, clusterv1.MachineBootstrapConfigReadyCondition, clusterv1.MachineNodeReadyCondition,
+	clusterv1.MachineUpdatingCondition, clusterv1.MachineBootstrapConfigReadyCondition, clusterv1.MachineNodeReadyCondition,
 	clusterv1.MachineInfrastructureReadyCondition, clusterv1.MachineNodeHealthyCondition, clusterv1.MachineDeletingCondition,
 	clusterv1.MachineAvailableCondition, clusterv1.MachineReadyCondition,
 }
 
 // makeRoom leaves conditions of ours out if, with those of others, there are more than a Machine can have.
 func makeRoom(s *scope) {
-	types := dispensable
-	if s.isReserved() {
-		types = dispensable[1:] // Paused is not ours then
-	}
+	var types []string
 	if s.rollout != nil {
-		types = append([]string{clusterv1.MachineUpToDateCondition}, types...)
+		types = append(types, clusterv1.MachineUpToDateCondition)
 	}
-	s.leftOut = status.MakeRoom(s.machine, types...)
+	if !s.isReserved() {
+		types = append(types, clusterv1.PausedCondition)
+	}
+	s.leftOut = status.MakeRoom(s.machine, append(types, dispensable...)...)
 }
 
 // pausedBecause returns why the Machine is paused, "" if it isn't.

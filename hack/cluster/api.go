@@ -67,37 +67,36 @@ func (c apiClient) get(ctx context.Context, path string) ([]byte, error) {
 
 // waitForAPI waits until the API server says that it is ready.
 func waitForAPI(ctx context.Context, f folder) error {
-	api, err := newAPIClient(f)
-	if err != nil {
+	return waitFor(ctx, f, "the API server", apiTimeout, func(api apiClient) error {
+		_, err := api.get(ctx, "/readyz")
 		return err
-	}
-	var last error
-	err = until(ctx, apiTimeout, func() bool {
-		_, last = api.get(ctx, "/readyz")
-		return last == nil
 	})
-	if err != nil {
-		return fmt.Errorf("waiting for the API server: %w", errors.Join(last, err))
-	}
-	return nil
 }
 
 // waitForNode waits until pods can be created and run.
 func waitForNode(ctx context.Context, f folder) error {
+	return waitFor(ctx, f, "the node", nodeTimeout, func(api apiClient) error {
+		if err := api.nodeReady(ctx); err != nil {
+			return err
+		}
+		_, err := api.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default") // without it no pod is admitted
+		return err
+	})
+}
+
+// waitFor asks until there is no error left.
+func waitFor(ctx context.Context, f folder, what string, timeout time.Duration, ask func(apiClient) error) error {
 	api, err := newAPIClient(f)
 	if err != nil {
 		return err
 	}
 	var last error
-	err = until(ctx, nodeTimeout, func() bool {
-		if last = api.nodeReady(ctx); last == nil {
-			// Without it no pod is admitted.
-			_, last = api.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
-		}
+	err = until(ctx, timeout, func() bool {
+		last = ask(api)
 		return last == nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for the node: %w", errors.Join(last, err))
+		return fmt.Errorf("waiting for %s: %w", what, errors.Join(last, err))
 	}
 	return nil
 }

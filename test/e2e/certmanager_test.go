@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -122,12 +123,15 @@ func installCertManager(ctx context.Context) {
 	command := exec.CommandContext(context.WithoutCancel(ctx), binary) // it ends with the container, not with the node
 	command.Env = append(os.Environ(), "KUBECONFIG="+target.kubeconfig)
 	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal is for the suite
+	input, err := command.StdinPipe()                         // ends with this process, however that ends, and the program with it
+	Expect(err).NotTo(HaveOccurred())
 	Expect(command.Start()).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(ended).NotTo(Receive(), "it has ended by itself")
-		Expect(command.Process.Signal(os.Interrupt)).To(Succeed())
+		Expect(input.Close()).To(Succeed())
 		Eventually(ended).WithContext(ctx).Should(Receive(BeNil()))
 	})
 }

@@ -8,11 +8,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -39,7 +37,7 @@ func (e *Environment) startControllerManager(ctx context.Context, launch *launch
 	if err := writeKubeconfig(user.Config(), kubeconfig, controllerManagerName); err != nil {
 		return err
 	}
-	port, err := freePort(ctx)
+	address, err := FreeAddress(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,8 +45,8 @@ func (e *Environment) startControllerManager(ctx context.Context, launch *launch
 		"--kubeconfig="+kubeconfig,
 		"--controllers=clusterrole-aggregation-controller,garbage-collector-controller,namespace-controller",
 		"--leader-elect=false",
-		"--bind-address=127.0.0.1",
-		"--secure-port="+port,
+		"--bind-address="+address.Addr().String(),
+		fmt.Sprintf("--secure-port=%d", address.Port()),
 		"--cert-dir="+filepath.Join(e.dir, controllerManagerName+".certs"),
 		// The defaults are meant to spare a shared API server.
 		"--kube-api-qps=1000",
@@ -60,7 +58,7 @@ func (e *Environment) startControllerManager(ctx context.Context, launch *launch
 	e.controllerManager = manager
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := manager.waitHealthy(ctx, "https://127.0.0.1:"+port+"/healthz"); err != nil {
+	if err := manager.waitHealthy(ctx, "https://"+address.String()+"/healthz"); err != nil {
 		return fmt.Errorf("starting %s: %w; %s", controllerManagerName, err, launch.logTail(controllerManagerName))
 	}
 	return nil
@@ -140,20 +138,4 @@ func (c *component) stop(timeout time.Duration) error {
 	_ = syscall.Kill(-c.pid, syscall.SIGKILL)
 	<-c.exited
 	return fmt.Errorf("%s did not end within %s of SIGTERM and was killed", c.name, timeout)
-}
-
-// freePort returns a port that nothing listened on a moment ago.
-func freePort(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("looking for a free port: %w", err)
-	}
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return "", fmt.Errorf("looking for a free port: found a listener at %s, which is no TCP address", listener.Addr())
-	}
-	if err := listener.Close(); err != nil {
-		return "", fmt.Errorf("looking for a free port: %w", err)
-	}
-	return strconv.Itoa(address.Port), nil
 }

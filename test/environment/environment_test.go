@@ -6,6 +6,7 @@ package environment_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -199,6 +200,21 @@ var _ = Describe("An environment", func() {
 		_, err := (&environment.Environment{}).Requests(ctx)
 		Expect(err).To(MatchError(ContainSubstring("Options.CountRequests")))
 	})
+})
+
+var _ = It("A free address is kept from everybody who doesn't ask for it by its number", func(ctx SpecContext) {
+	address := suite.FreeAddress(ctx)
+	// As the system does when it chooses a port: not even one on which nobody listens any more.
+	choosy := net.ListenConfig{Control: func(_, _ string, socket syscall.RawConn) error {
+		var set error
+		err := socket.Control(func(fd uintptr) { set = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 0) })
+		return errors.Join(err, set)
+	}}
+	_, err := choosy.Listen(ctx, "tcp", address.String())
+	Expect(err).To(MatchError(syscall.EADDRINUSE))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address.String())
+	Expect(err).NotTo(HaveOccurred())
+	Expect(listener.Close()).To(Succeed())
 })
 
 func widget(name string) *unstructured.Unstructured {

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
+	"github.com/machinist-dev/machinist/test/environment"
 	"github.com/machinist-dev/machinist/test/scale/measure"
 	"github.com/machinist-dev/machinist/test/scale/report"
 )
@@ -30,23 +32,23 @@ const (
 type manager struct {
 	*process
 	subject subject
-	ports   ports
+	serves  addresses
 }
 
 // startManager starts a manager and returns when it is ready.
 func startManager(ctx context.Context, options options, subject subject, kubeconfig, log string) (*manager, error) {
-	var p ports
-	for _, port := range []*string{&p.health, &p.metrics, &p.profiler, &p.webhooks} {
+	var serves addresses
+	for _, address := range []*netip.AddrPort{&serves.health, &serves.metrics, &serves.profiler, &serves.webhooks} {
 		var err error
-		if *port, err = freePort(ctx); err != nil {
+		if *address, err = environment.FreeAddress(ctx); err != nil {
 			return nil, err
 		}
 	}
-	process, err := startProcess(ctx, log, subject.binary, subject.arguments(options, kubeconfig, p)...)
+	process, err := startProcess(ctx, log, subject.binary, subject.arguments(options, kubeconfig, serves)...)
 	if err != nil {
 		return nil, err
 	}
-	m := &manager{process: process, subject: subject, ports: p}
+	m := &manager{process: process, subject: subject, serves: serves}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	err = poll(ctx, readyInterval, func(ctx context.Context) (bool, error) { return m.ready(ctx), m.alive() })
@@ -60,7 +62,7 @@ func startManager(ctx context.Context, options options, subject subject, kubecon
 }
 
 func (m *manager) ready(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+m.ports.health+"/readyz", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.serves.health.String()+"/readyz", http.NoBody)
 	if err != nil {
 		return false
 	}
@@ -73,7 +75,7 @@ func (m *manager) ready(ctx context.Context) bool {
 }
 
 func (m *manager) scrape(ctx context.Context, metrics measure.ReconcileMetrics) (measure.Reconciles, error) {
-	reconciles, err := measure.ScrapeReconciles(ctx, "http://127.0.0.1:"+m.ports.metrics+"/metrics", metrics)
+	reconciles, err := measure.ScrapeReconciles(ctx, "http://"+m.serves.metrics.String()+"/metrics", metrics)
 	if err != nil {
 		return reconciles, errors.Join(m.alive(), err)
 	}
@@ -86,7 +88,7 @@ func (m *manager) footprint(ctx context.Context) (report.Footprint, error) {
 	if err != nil {
 		return report.Footprint{}, err
 	}
-	heap, err := measure.LiveHeap(ctx, "127.0.0.1:"+m.ports.profiler)
+	heap, err := measure.LiveHeap(ctx, m.serves.profiler.String())
 	if err != nil {
 		return report.Footprint{}, err
 	}

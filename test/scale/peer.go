@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/machinist-dev/machinist/test/scale/measure"
@@ -62,9 +63,9 @@ func clusterAPI(ctx context.Context, options options, scratch string) (subject, 
 		reconciles:           measure.ReconcileMetrics{Controller: "machine", Total: "capi_reconcile_total", Time: "capi_reconcile_time_seconds"},
 		turns:                controllerRuntimeMetrics,
 		ownClusterController: true,
-		flags: func(p ports) []string {
+		flags: func(serves addresses) []string {
 			return []string{
-				"--webhook-port=" + p.webhooks,
+				"--webhook-port=" + strconv.Itoa(int(serves.webhooks.Port())),
 				"--webhook-cert-dir=" + certificates,
 				// There is nothing to migrate, and it would list every object to find that out.
 				"--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields",

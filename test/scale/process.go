@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -132,14 +131,4 @@ func (p *process) logTail() string {
 	}
 	all := strings.Split(strings.TrimSpace(string(content)), "\n")
 	return "the end of its log:\n" + strings.Join(all[max(0, len(all)-lines):], "\n")
-}
-
-// freePort returns a port of the loopback interface that nothing listened on a moment ago.
-func freePort(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("looking for a free port: %w", err)
-	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, errors.Join(err, listener.Close())
 }

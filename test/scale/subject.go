@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,11 +30,11 @@ type subject struct {
 	// ownClusterController says that the manager reconciles Clusters, too.
 	ownClusterController bool
 	// flags are its own, besides those that both managers get.
-	flags func(ports) []string
+	flags func(addresses) []string
 }
 
-// ports are free ports of the loopback interface for a manager to listen on.
-type ports struct{ health, metrics, profiler, webhooks string }
+// addresses are those on which a manager listens.
+type addresses struct{ health, metrics, profiler, webhooks netip.AddrPort }
 
 // controllerRuntimeMetrics are what every manager has that is built with controller-runtime.
 var controllerRuntimeMetrics = measure.ReconcileMetrics{
@@ -66,25 +67,24 @@ func machinist(ctx context.Context, options options) (subject, error) {
 		userAgent:  "machinist-manager",
 		reconciles: controllerRuntimeMetrics,
 		turns:      controllerRuntimeMetrics,
-		flags:      func(ports) []string { return []string{"--webhook-port=0"} },
+		flags:      func(addresses) []string { return []string{"--webhook-port=0"} },
 	}, nil
 }
 
 // arguments are the command line of a manager: what both get, and what is its own.
-func (s subject) arguments(options options, kubeconfig string, p ports) []string {
-	const loopback = "127.0.0.1:"
+func (s subject) arguments(options options, kubeconfig string, serves addresses) []string {
 	common := []string{
 		"--kubeconfig=" + kubeconfig,
 		"--machine-concurrency=" + strconv.Itoa(options.Concurrency),
 		"--kube-api-qps=" + strconv.Itoa(options.QPS),
 		"--kube-api-burst=" + strconv.Itoa(options.Burst),
 		"--sync-period=10h", // what is not woken by an event does not happen
-		"--health-addr=" + loopback + p.health,
-		"--diagnostics-address=" + loopback + p.metrics,
+		"--health-addr=" + serves.health.String(),
+		"--diagnostics-address=" + serves.metrics.String(),
 		"--insecure-diagnostics",
-		"--profiler-address=" + loopback + p.profiler,
+		"--profiler-address=" + serves.profiler.String(),
 	}
-	return append(common, s.flags(p)...)
+	return append(common, s.flags(serves)...)
 }
 
 // output returns what a command writes to standard output; its error holds what it writes to standard error.

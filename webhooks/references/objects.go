@@ -7,9 +7,9 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/controllers/external"
 )
 
 // objectOfOtherCluster is R6. The controller would overwrite the label, and later delete a machine of the other Cluster.
@@ -27,33 +27,17 @@ func objectOfOtherCluster(ctx context.Context, r *request, p *part) (string, err
 
 // objectOfOtherMachine is R7.
 func objectOfOtherMachine(ctx context.Context, r *request, p *part) (string, error) {
-	ref, owner, err := r.controller(ctx, p, ofOtherMachine)
-	if err != nil || owner == nil {
-		return "", err
-	}
-	exists, err := r.machineExists(ctx, owner.Name)
-	if err != nil || !exists {
-		return "", err
-	}
-	return "is controlled by another Machine" + r.revealed(ctx, ref, owner.Name), nil
+	return r.ofOtherMachine(ctx, p, true, "is controlled by another Machine")
 }
 
 // objectOfGoneMachine is R7a. The controller goes by the reference; whether its owner exists is for garbage collection.
 func objectOfGoneMachine(ctx context.Context, r *request, p *part) (string, error) {
-	ref, owner, err := r.controller(ctx, p, ofOtherMachine)
-	if err != nil || owner == nil {
-		return "", err
-	}
-	exists, err := r.machineExists(ctx, owner.Name)
-	if err != nil || exists {
-		return "", err
-	}
-	return "is controlled by a Machine that is gone: remove its owner reference" + r.revealed(ctx, ref, owner.Name), nil
+	return r.ofOtherMachine(ctx, p, false, "is controlled by a Machine that is gone: remove its owner reference")
 }
 
 // objectOfStranger is R7d.
 func objectOfStranger(ctx context.Context, r *request, p *part) (string, error) {
-	ref, owner, err := r.controller(ctx, p, ofStranger)
+	ref, owner, err := r.controller(ctx, p, external.OwnerStranger)
 	if err != nil || owner == nil {
 		return "", err
 	}
@@ -69,22 +53,20 @@ func leavingObject(ctx context.Context, r *request, p *part) (string, error) {
 	return "is being deleted", nil
 }
 
-// owners are who may control an object, as far as rules tell them apart.
-type owners int
-
-const (
-	// ofMachine is the Machine itself, by name: after a restore its UID is another (R7b).
-	ofMachine owners = iota
-	ofOtherMachine
-	// ofCreator is who makes objects for Machines and gives way to them (R7c).
-	ofCreator
-	ofStranger
-	// ofUnknown is an owner that might be the control plane of a Cluster that does not exist yet.
-	ofUnknown
-)
+// ofOtherMachine returns the text, and the name, if another Machine controls the object that the part names, and exists or not.
+func (r *request) ofOtherMachine(ctx context.Context, p *part, exists bool, text string) (string, error) {
+	ref, owner, err := r.controller(ctx, p, external.OwnerOtherMachine)
+	if err != nil || owner == nil {
+		return "", err
+	}
+	if found, err := r.machineExists(ctx, owner.Name); err != nil || found != exists {
+		return "", err
+	}
+	return text + r.revealed(ctx, ref, owner.Name), nil
+}
 
 // controller returns the controller of the object that the part names, nil if there is none or it is not of those.
-func (r *request) controller(ctx context.Context, p *part, of owners) (*reference, *metav1.OwnerReference, error) {
+func (r *request) controller(ctx context.Context, p *part, of external.Owner) (*reference, *metav1.OwnerReference, error) {
 	ref, object, err := r.object(ctx, p)
 	if err != nil || object == nil {
 		return nil, nil, err
@@ -100,33 +82,20 @@ func (r *request) controller(ctx context.Context, p *part, of owners) (*referenc
 	return ref, owner, nil
 }
 
-// classify says who the owner is, as the controller of Machines would: see scope.ownership there.
-func (r *request) classify(ctx context.Context, owner *metav1.OwnerReference) (owners, error) {
-	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+// classify says who the owner is, as the controller of Machines would.
+func (r *request) classify(ctx context.Context, owner *metav1.OwnerReference) (external.Owner, error) {
+	claim := external.Ownership{Machine: r.now.Machine}
+	is, err := claim.Owner(owner)
 	if err != nil {
-		return ofStranger, nil //nolint:nilerr // the API server lets it pass, and the controller accepts no such owner
+		return external.OwnerStranger, nil //nolint:nilerr // the API server lets it pass, and the controller accepts no such owner
 	}
-	kind := schema.GroupKind{Group: gv.Group, Kind: owner.Kind}
-	switch kind {
-	case schema.GroupKind{Group: clusterv1.GroupVersion.Group, Kind: "Machine"}:
-		if owner.Name == r.now.Name {
-			return ofMachine, nil
-		}
-		return ofOtherMachine, nil
-	case schema.GroupKind{Group: clusterv1.GroupVersion.Group, Kind: "MachineSet"}:
-		return ofCreator, nil
+	if is != external.OwnerUnknown {
+		return is, nil
 	}
-	if _, controlPlane := r.now.Labels[clusterv1.MachineControlPlaneLabel]; !controlPlane {
-		return ofStranger, nil
+	if claim.Cluster, err = r.cluster(ctx); err != nil {
+		return external.OwnerUnknown, err
 	}
-	cluster, err := r.cluster(ctx)
-	switch {
-	case err != nil || cluster == nil:
-		return ofUnknown, err
-	case cluster.Spec.ControlPlaneRef.IsDefined() && cluster.Spec.ControlPlaneRef.GroupKind() == kind:
-		return ofCreator, nil
-	}
-	return ofStranger, nil
+	return claim.Owner(owner)
 }
 
 // revealed is what is only told to somebody who could read it in the object itself.

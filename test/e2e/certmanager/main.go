@@ -6,15 +6,16 @@
 // that go.mod names, and works on the cluster of KUBECONFIG, where its CustomResourceDefinitions have to be. cert-manager's
 // own webhook is not part of it, so that nothing checks or completes a Certificate but its schema.
 //
+// It ends when its standard input does, so that a program that holds the other end of a pipe is never outlived by it.
+//
 // It is a module of its own because the manager needs none of this.
 package main
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/cert-manager/cert-manager/pkg/controller"
@@ -53,12 +54,15 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		defer stop()
+		_, _ = io.Copy(io.Discard, os.Stdin) // an error is an end, too
+	}()
 	ctrl.SetLogger(zap.New())
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "certmanager:", err)
-		os.Exit(1) //nolint:gocritic // what is deferred ends with the process
+		os.Exit(1)
 	}
 }
 

@@ -7,6 +7,7 @@ package suite
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -84,6 +85,14 @@ func Namespace(ctx context.Context, env *environment.Environment) string {
 	namespace, err := env.CreateNamespace(ctx, "spec")
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return namespace
+}
+
+// FreeAddress returns an address of the loopback interface for a server of the suite, see environment.FreeAddress.
+func FreeAddress(ctx context.Context) netip.AddrPort {
+	ginkgo.GinkgoHelper()
+	address, err := environment.FreeAddress(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return address
 }
 
 // Webhooks reads webhook configurations from files or folders, and chooses where on the loopback interface the suite's

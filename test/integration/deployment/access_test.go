@@ -6,7 +6,6 @@ package deployment
 import (
 	"context"
 	"crypto/tls"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -61,7 +60,7 @@ var _ = DescribeTable("A manager lives on the rights of its ServiceAccount, from
 		DeferCleanup(providers.Stop)
 
 		options := manager.Options("--leader-elect", "--leader-elect-resource-namespace="+namespace)
-		options.DiagnosticsAddress = freeAddress(ctx)
+		options.DiagnosticsAddress = suite.FreeAddress(ctx).String()
 		where := namespace
 		if onlyOwnNamespace {
 			options.Namespace = namespace
@@ -208,12 +207,4 @@ func rights(rules []rbacv1.PolicyRule) []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func freeAddress(ctx context.Context) string {
-	GinkgoHelper()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer listener.Close() //nolint:errcheck // nobody has connected
-	return listener.Addr().String()
 }

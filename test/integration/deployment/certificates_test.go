@@ -5,9 +5,7 @@ package deployment
 
 import (
 	"encoding/base64"
-	"net"
 	"net/http"
-	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/machinist-dev/machinist/test/environment"
+	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/manager"
 )
 
@@ -38,11 +37,8 @@ var _ = DescribeTable("The rights of the ServiceAccount are enough to look after
 		Expect(c.k8s.Create(ctx, providerRole.DeepCopy())).To(Succeed())
 		c.eventuallyAllowed(ctx, account, namespace)
 		options := manager.Options()
-		host, port, err := net.SplitHostPort(freeAddress(ctx))
-		Expect(err).NotTo(HaveOccurred())
-		options.WebhookHost = host
-		options.WebhookPort, err = strconv.Atoi(port)
-		Expect(err).NotTo(HaveOccurred())
+		hooks := suite.FreeAddress(ctx)
+		options.WebhookHost, options.WebhookPort = hooks.Addr().String(), int(hooks.Port())
 		options.WebhookCertRotation, options.WebhookService = true, namespace+"/machinist-webhook-service"
 		running := manager.Run(c.accessOf(ctx, "machinist-manager"), options)
 

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -164,12 +163,10 @@ func scrape(ctx context.Context) []string {
 	DeferCleanup(providers.Stop)
 	forgetMetrics()
 	DeferCleanup(debug.SetMemoryLimit, debug.SetMemoryLimit(1<<40)) // one that is never reached, as pods have one
-	hooks := freeAddress(ctx)
-	host, port, err := net.SplitHostPort(hooks)
-	Expect(err).NotTo(HaveOccurred())
+	hooks := suite.FreeAddress(ctx)
 	options := manager.Options("--leader-elect", "--leader-elect-resource-namespace="+namespace, "--insecure-diagnostics",
-		"--webhook-host="+host, "--webhook-port="+port, "--webhook-cert-rotation", "--webhook-service="+namespace+"/machinist-webhook-service")
-	options.DiagnosticsAddress = freeAddress(ctx)
+		"--webhook-host="+hooks.Addr().String(), fmt.Sprintf("--webhook-port=%d", hooks.Port()), "--webhook-cert-rotation", "--webhook-service="+namespace+"/machinist-webhook-service")
+	options.DiagnosticsAddress = suite.FreeAddress(ctx).String()
 	manager.Run(c.Config, options)
 
 	where := suite.Namespace(ctx, c.Environment)
@@ -181,7 +178,7 @@ func scrape(ctx context.Context) []string {
 	for round := range 2 {
 		prefix := fmt.Sprintf("blue-%d", round)
 		Expect(simulator.Create(ctx, c.k8s, 4, simulator.Machines(blue, 0, 2, simulator.Shape{PayloadSize: -1, Prefix: prefix})...)).To(Succeed())
-		askWebhooks(ctx, hooks, lonely)
+		askWebhooks(ctx, hooks.String(), lonely)
 		Eventually(func(g Gomega) {
 			running := &clusterv1.Machine{}
 			g.Expect(c.k8s.Get(ctx, client.ObjectKey{Namespace: where, Name: prefix + "-worker-1"}, running)).To(Succeed())

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/machinist-dev/machinist/test/environment/suite"
 )
 
 // process is a manager that runs.
@@ -33,7 +34,7 @@ type process struct {
 // start starts a manager that ends with the node which calls it at the latest.
 func start(ctx context.Context, flags ...string) *process {
 	GinkgoHelper()
-	p := &process{health: freeAddress(ctx), exited: make(chan struct{})}
+	p := &process{health: suite.FreeAddress(ctx).String(), exited: make(chan struct{})}
 	p.logPath = filepath.Join(GinkgoT().TempDir(), "manager-"+p.health+".log")
 	log, err := os.Create(p.logPath)
 	Expect(err).NotTo(HaveOccurred())
@@ -122,13 +123,4 @@ func (p *process) log() string {
 	content, err := os.ReadFile(p.logPath)
 	Expect(err).NotTo(HaveOccurred())
 	return string(content)
-}
-
-// freeAddress returns an address of the loopback interface that nothing listened on a moment ago.
-func freeAddress(ctx context.Context) string {
-	GinkgoHelper()
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(listener.Close()).To(Succeed())
-	return listener.Addr().String()
 }

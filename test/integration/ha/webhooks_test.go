@@ -7,21 +7,21 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"net"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/machinist-dev/machinist/test/environment/suite"
 )
 
 var _ = It("All replicas serve webhooks with a certificate that is trusted, the leader and the others", func(ctx SpecContext) {
 	w := newWorld(ctx, 0)
 	replica := func() (*process, string) {
-		address := freeAddress(ctx)
-		host, port, err := net.SplitHostPort(address)
-		Expect(err).NotTo(HaveOccurred())
-		return w.manager(ctx, "--webhook-host="+host, "--webhook-port="+port, "--webhook-cert-rotation", "--webhook-service="+w.namespace+"/hooks",
-			"--tls-min-version=VersionTLS13"), address
+		address := suite.FreeAddress(ctx)
+		return w.manager(ctx, "--webhook-host="+address.Addr().String(), fmt.Sprintf("--webhook-port=%d", address.Port()), "--webhook-cert-rotation",
+			"--webhook-service="+w.namespace+"/hooks", "--tls-min-version=VersionTLS13"), address.String()
 	}
 	leader, first := replica()
 	standby, second := replica()
