@@ -171,7 +171,7 @@ uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, an
 
 # What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
-deploy: need-kubeconfig ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=standalone, coexist, ..., NAMESPACE.
+deploy: need-kubeconfig ## Install, or upgrade, OVERLAY with image IMG: standalone, coexist, cert-manager, sharded, namespaced in NAMESPACE, prometheus.
 	@manifests=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"); \
 	  $(PREFLIGHT) deploy $(KUBECTL) <<<"$$manifests"; \
 	  echo "Installing $(OVERLAY) with image $(IMG)"; \
@@ -180,7 +180,7 @@ deploy: need-kubeconfig ## Install the manager with image IMG and all that belon
 # What is stored must stay readable without the manager, which has converted it: the CRDs lose their conversion first. Nothing
 # is changed before all that is to be deleted is known.
 .PHONY: undeploy
-undeploy: need-kubeconfig ## Remove what deploy has installed by the same OVERLAY and NAMESPACE, but for the CRDs and what is stored; uninstall removes those.
+undeploy: need-kubeconfig ## Remove what deploy has installed, by its OVERLAY and NAMESPACE, but for the CRDs and what is stored; uninstall removes those.
 	@all=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"); \
 	  manifests=$$($(PREFLIGHT) undeploy $(KUBECTL) <<<"$$all"); \
 	  [[ "$$all" != *"kind: CustomResourceDefinition"* ]] || \

@@ -27,7 +27,9 @@ func (k kubectl) get(ctx context.Context, into any, args ...string) error {
 	command.Stderr = &complaints
 	output, err := command.Output()
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(command.Args, " "), err, bytes.TrimSpace(complaints.Bytes()))
+		// It may complain once for each try; the last line is about the outcome.
+		lines := strings.Split(strings.TrimSpace(complaints.String()), "\n")
+		return fmt.Errorf("%s: %w: %s", strings.Join(command.Args, " "), err, lines[len(lines)-1])
 	}
 	if len(output) == 0 {
 		return nil

@@ -41,11 +41,13 @@ var _ = Describe("make", Ordered, func() {
 			}
 		}
 	})
-	theirs := []*apiextensionsv1.CustomResourceDefinition{
-		standIn(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}),
-		standIn(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}),
-		standIn(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}),
-		standIn(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"}),
+	theirs := func() []*apiextensionsv1.CustomResourceDefinition {
+		return []*apiextensionsv1.CustomResourceDefinition{
+			standIn(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}),
+			standIn(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}),
+			standIn(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}),
+			standIn(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"}),
+		}
 	}
 	createNamespace := func(ctx context.Context, name string) *corev1.Namespace {
 		GinkgoHelper()
@@ -79,13 +81,13 @@ var _ = Describe("make", Ordered, func() {
 	})
 
 	It("undeploys what is there, though its kinds are gone", func(ctx SpecContext) {
-		suite.InstallCRDs(c.Environment, theirs...)
+		suite.InstallCRDs(c.Environment, theirs()...)
 		for _, flavour := range []string{"cert-manager", "prometheus"} {
 			c.make(ctx, "deploy", "OVERLAY="+flavour)
 		}
-		for _, crd := range theirs {
-			Expect(c.k8s.Delete(ctx, crd.DeepCopy())).To(Succeed())
-			Eventually(func() error { return c.k8s.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy()) }).WithContext(ctx).
+		for _, crd := range theirs() {
+			Expect(c.k8s.Delete(ctx, crd)).To(Succeed())
+			Eventually(func() error { return c.k8s.Get(ctx, client.ObjectKeyFromObject(crd), crd) }).WithContext(ctx).
 				Should(Satisfy(apierrors.IsNotFound))
 		}
 		for _, flavour := range []string{"prometheus", "cert-manager"} {
@@ -95,14 +97,15 @@ var _ = Describe("make", Ordered, func() {
 	})
 
 	It("deploys the same flavour again, and none over another", func(ctx SpecContext) {
-		suite.InstallCRDs(c.Environment, theirs...)
+		suite.InstallCRDs(c.Environment, theirs()...)
 		c.make(ctx, "deploy")
-		for _, other := range []string{"cert-manager", "coexist", "sharded", "namespaced"} {
-			c.expectRefused(ctx, "Machinist is installed in flavour standalone in namespace machinist-system, of which parts would stay beside flavour "+
-				other+" in namespace machinist-system: make undeploy OVERLAY=standalone first", "deploy", "OVERLAY="+other)
-			c.expectRefused(ctx, "Machinist is installed in flavour standalone in namespace machinist-system, and not in flavour "+
-				other+" in namespace machinist-system: make undeploy OVERLAY=standalone\n", "undeploy", "OVERLAY="+other)
+		const installed = "Machinist is installed in flavour standalone in namespace machinist-system"
+		for _, other := range []string{"cert-manager", "coexist"} {
+			c.expectRefused(ctx, installed+", of which parts would stay beside flavour "+other+
+				" in namespace machinist-system: make undeploy OVERLAY=standalone first", "deploy", "OVERLAY="+other)
 		}
+		c.expectRefused(ctx, installed+", and not in flavour sharded in namespace machinist-system: make undeploy OVERLAY=standalone\n",
+			"undeploy", "OVERLAY=sharded")
 		before := c.inventory(ctx)
 		c.make(ctx, "deploy", "OVERLAY=default")
 		Expect(c.inventory(ctx)).To(Equal(before))
@@ -130,21 +133,22 @@ var _ = Describe("make", Ordered, func() {
 		createNamespace(ctx, "team-a")
 		createNamespace(ctx, "team-b")
 		c.make(ctx, "deploy", "OVERLAY=namespaced", "NAMESPACE=team-a")
-		wrong := func() {
-			for _, arguments := range [][]string{{"OVERLAY=namespaced"}, {"OVERLAY=namespaced", "NAMESPACE=team-b"}, {"OVERLAY=standalone"}} {
-				c.expectRefused(ctx, "make undeploy OVERLAY=namespaced NAMESPACE=team-a\n", append([]string{"undeploy"}, arguments...)...)
-				c.expectRefused(ctx, "make undeploy OVERLAY=namespaced NAMESPACE=team-a first", append([]string{"deploy"}, arguments...)...)
-			}
+		wrong := func(args ...string) {
+			GinkgoHelper()
+			c.expectRefused(ctx, "make undeploy OVERLAY=namespaced NAMESPACE=team-a", args...)
 		}
-		wrong()
+		wrong("undeploy", "OVERLAY=namespaced")
+		wrong("undeploy", "OVERLAY=namespaced", "NAMESPACE=team-b")
+		wrong("undeploy", "OVERLAY=standalone")
+		wrong("deploy", "OVERLAY=namespaced", "NAMESPACE=team-b")
 		By("as the webhooks tell it as well, which are the last to go")
 		marked := c.marked()
 		marked[0].SetNamespace("team-a")
 		Expect(c.k8s.Delete(ctx, marked[0])).To(Succeed())
-		wrong()
+		wrong("undeploy", "OVERLAY=namespaced")
 		By("as they do without a label")
 		Expect(c.k8s.Patch(ctx, marked[1], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"machinist.dev/flavour":null}}}`)))).To(Succeed())
-		wrong()
+		wrong("undeploy", "OVERLAY=namespaced")
 		c.make(ctx, "undeploy", "OVERLAY=namespaced", "NAMESPACE=team-a")
 		Expect(c.inventory(ctx)).To(BeEmpty())
 		Expect(c.k8s.Get(ctx, client.ObjectKey{Name: "team-a"}, &corev1.Namespace{})).To(Succeed())
