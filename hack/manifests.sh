@@ -6,8 +6,9 @@
 #
 #   hack/manifests.sh FLAVOUR|FOLDER [IMAGE] [--without-crds] [--namespace=NAME]
 #
-# FLAVOUR is a name of docs/install.md, FOLDER is relative to config/, as in "default" or "overlays/coexist". IMAGE, with a tag or a digest, takes the place of the
-# manager's image. Without CRDs it prints what may be deleted: what people have stored goes with its CustomResourceDefinition.
+# FLAVOUR is a name of docs/install.md, FOLDER is relative to config/, as in "default" or "overlays/coexist". IMAGE, with a tag
+# or a digest, takes the place of the manager's image. Without CRDs it prints what may be deleted: what people have stored goes
+# with its CustomResourceDefinition.
 # NAME takes the place of machinist-system, for a folder that does not bring its namespace.
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
