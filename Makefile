@@ -20,14 +20,13 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # IMG is the manager's image, ARCH the architecture that it is built for: amd64 or arm64.
 IMG ?= machinist/manager:$(VERSION)
 ARCH ?= $(shell go env GOARCH)
-# OVERLAY is what deploy and undeploy apply: a folder below config/.
-OVERLAY ?= default
-# NAMESPACE is where Machinist is installed, for overlays/namespaced and prometheus. The other overlays bring theirs. It is not
+# OVERLAY is what deploy and undeploy apply: one of FLAVOURS, or a folder below config/.
+OVERLAY ?= standalone
+# NAMESPACE is where Machinist is installed, for namespaced and prometheus. The other flavours bring theirs. It is not
 # taken from the environment, where a variable of this name may be about something else.
 NAMESPACE := machinist-system
-# FLAVOURS are what release writes: name=folder below config/.
-FLAVOURS := standalone=default coexist=overlays/coexist cert-manager=overlays/cert-manager sharded=overlays/sharded \
-  namespaced=overlays/namespaced prometheus=prometheus
+# FLAVOURS are what release writes. hack/manifests.sh knows their folders.
+FLAVOURS := standalone coexist cert-manager sharded namespaced prometheus
 # DIST is the folder that release writes into.
 DIST ?= dist
 # CONTAINER_ENGINE is what image uses: docker or podman.
@@ -127,8 +126,9 @@ build: ## Build bin/manager.
 
 ##@ Deploy
 
-# What an overlay needs of the cluster.
-NEEDED = $(if $(filter overlays/coexist prometheus,$(OVERLAY)),need-kubeconfig,need-own-crds)
+# Refuses what would end half done, or leave something half working, before anything is changed. Built as `build` does it, so that
+# there is little to compile.
+PREFLIGHT = CGO_ENABLED=0 go run -trimpath ./hack/preflight
 
 # Without symbols: the image has no debugger. Without what Go finds out about the checkout: VERSION says it, and a commit gives the
 # same bytes in every clone. Both images below are made of this file.
@@ -156,30 +156,33 @@ image-tarball: bin/linux-$(ARCH)/manager ## Build bin/image-ARCH.tar, of image I
 	@$(PACK) -tag=$(IMG) -output=$(CURDIR)/bin/image-$(ARCH).tar -sbom=$(CURDIR)/bin/image-$(ARCH).cdx.json
 
 .PHONY: render
-render: ## Print what deploy applies, for IMG, OVERLAY=default, overlays/coexist, ..., and NAMESPACE.
+render: ## Print what deploy applies, for IMG, OVERLAY and NAMESPACE.
 	@hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"
 
 .PHONY: install
-install: need-own-crds ## Install the CRDs into the cluster of KUBECONFIG. They don't serve v1beta1; those of deploy do.
+install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG. They don't serve v1beta1; those of deploy do.
+	@cat config/crd/bases/*.yaml | $(PREFLIGHT) install $(KUBECTL)
 	$(KUBECTL) apply --server-side --filename=config/crd/bases
 
 .PHONY: uninstall
-uninstall: need-own-crds ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
+uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
+	@cat config/crd/bases/*.yaml | $(PREFLIGHT) uninstall $(KUBECTL)
 	$(KUBECTL) delete --ignore-not-found --filename=config/crd/bases
 
 # What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
-deploy: $(NEEDED) ## Install the manager with image IMG and all that belongs to it, or upgrade it. OVERLAY=default, overlays/coexist, ..., NAMESPACE.
+deploy: need-kubeconfig ## Install, or upgrade, OVERLAY with image IMG: standalone, coexist, cert-manager, sharded, namespaced in NAMESPACE, prometheus.
 	@manifests=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"); \
+	  $(PREFLIGHT) deploy $(KUBECTL) <<<"$$manifests"; \
 	  echo "Installing $(OVERLAY) with image $(IMG)"; \
 	  $(KUBECTL) apply --server-side --force-conflicts --filename=- <<<"$$manifests"
 
 # What is stored must stay readable without the manager, which has converted it: the CRDs lose their conversion first. Nothing
 # is changed before all that is to be deleted is known.
 .PHONY: undeploy
-undeploy: $(NEEDED) ## Remove what deploy has installed, but for the CRDs and what is stored in them; uninstall removes those.
-	@manifests=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --without-crds --namespace="$(NAMESPACE)"); \
-	  all=$$(hack/manifests.sh "$(OVERLAY)"); \
+undeploy: need-kubeconfig ## Remove what deploy has installed, by its OVERLAY and NAMESPACE, but for the CRDs and what is stored; uninstall removes those.
+	@all=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"); \
+	  manifests=$$($(PREFLIGHT) undeploy $(KUBECTL) <<<"$$all"); \
 	  [[ "$$all" != *"kind: CustomResourceDefinition"* ]] || \
 	  for crd in config/crd/bases/*.yaml; do \
 	    found=$$($(KUBECTL) get --ignore-not-found --output=name --filename="$$crd"); \
@@ -205,23 +208,14 @@ release-manifests: ## Write install-*.yaml and uninstall-*.yaml of each flavour,
 	  { echo "VERSION is $(VERSION), expected one such as v1.2.3: VERSION=v1.2.3 make release" >&2; exit 1; }
 	@mkdir -p "$(DIST)"
 	@for flavour in $(FLAVOURS); do \
-	  hack/manifests.sh "$${flavour#*=}" $(IMG) >"$(DIST)/part"; \
-	  mv "$(DIST)/part" "$(DIST)/install-$${flavour%%=*}.yaml"; \
-	  hack/manifests.sh "$${flavour#*=}" $(IMG) --without-crds >"$(DIST)/part"; \
-	  mv "$(DIST)/part" "$(DIST)/uninstall-$${flavour%%=*}.yaml"; \
+	  hack/manifests.sh "$$flavour" $(IMG) >"$(DIST)/part"; \
+	  mv "$(DIST)/part" "$(DIST)/install-$$flavour.yaml"; \
+	  hack/manifests.sh "$$flavour" $(IMG) --without-crds >"$(DIST)/part"; \
+	  mv "$(DIST)/part" "$(DIST)/uninstall-$$flavour.yaml"; \
 	done
 	@hack/manifests.sh crd >"$(DIST)/part"
 	@mv "$(DIST)/part" "$(DIST)/crds.yaml"
 	@echo "$(DIST): $$(cd "$(DIST)" && echo *.yaml)"
-
-# Beside Cluster API the definitions are Cluster API's: ours would take their other versions, and their conversion, away.
-.PHONY: need-own-crds
-need-own-crds: need-kubeconfig
-	@found=$$($(KUBECTL) get customresourcedefinitions --selector=cluster.x-k8s.io/provider=cluster-api --output=name); \
-	if [[ -n "$$found" ]]; then \
-	  echo "The cluster of KUBECONFIG has the CRDs of Cluster API, which make $(MAKECMDGOALS) would replace: use OVERLAY=overlays/coexist" >&2; \
-	  exit 1; \
-	fi
 
 # Without this check a program would take whichever cluster ~/.kube/config points at.
 .PHONY: need-kubeconfig

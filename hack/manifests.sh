@@ -2,12 +2,13 @@
 # Copyright The Machinist Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Prints the manifests of a folder with a kustomization, as they are applied.
+# Prints the manifests of a flavour, or of any folder with a kustomization, as they are applied.
 #
-#   hack/manifests.sh FOLDER [IMAGE] [--without-crds] [--namespace=NAME]
+#   hack/manifests.sh FLAVOUR|FOLDER [IMAGE] [--without-crds] [--namespace=NAME]
 #
-# FOLDER is relative to config/, as in "default" or "overlays/coexist". IMAGE, with a tag or a digest, takes the place of the
-# manager's image. Without CRDs it prints what may be deleted: what people have stored goes with its CustomResourceDefinition.
+# FLAVOUR is a name of docs/install.md, FOLDER is relative to config/, as in "default" or "overlays/coexist". IMAGE, with a tag
+# or a digest, takes the place of the manager's image. Without CRDs it prints what may be deleted: what people have stored goes
+# with its CustomResourceDefinition.
 # NAME takes the place of machinist-system, for a folder that does not bring its namespace.
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,8 +18,9 @@ fail() {
   exit 1
 }
 
-(($# >= 1)) || fail "no folder is given: one below config/, as in default or overlays/coexist"
-folder=$1 image=${2:-} crds=true namespace=machinist-system
+expected="expected standalone, coexist, cert-manager, sharded, namespaced or prometheus, or a folder below config/, as in overlays/coexist"
+(($# >= 1)) || fail "no flavour is given: ${expected}"
+folder=${1#config/} image=${2:-} crds=true namespace=machinist-system
 for option in "${@:3}"; do
   case ${option} in
   --without-crds) crds= ;;
@@ -27,7 +29,11 @@ for option in "${@:3}"; do
   esac
 done
 [[ ${#namespace} -le 63 && ${namespace} =~ ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$ ]] || fail "\"${namespace}\" is no name of a namespace"
-[[ -f config/${folder}/kustomization.yaml ]] || fail "config/${folder} has no kustomization.yaml"
+case ${folder} in
+standalone) folder=default ;;
+coexist | cert-manager | sharded | namespaced) folder=overlays/${folder} ;;
+esac
+[[ -n ${folder} && -f config/${folder}/kustomization.yaml ]] || fail "there is no flavour \"$1\": ${expected}"
 
 # kustomize reads folders relative to the file, so that has to be inside the repository.
 mkdir -p bin
@@ -71,7 +77,7 @@ YAML
 go tool -modfile=hack/tools/go.mod kustomize build --output="${scratch}/manifests.yaml" "${scratch}"
 # Whoever brings a namespace takes it away in the end, with whatever else is in it.
 if [[ ${namespace} != machinist-system ]] && grep -qx 'kind: Namespace' "${scratch}/manifests.yaml"; then
-  fail "config/${folder} brings the namespace machinist-system, and can't be in ${namespace}: only overlays/namespaced and prometheus can"
+  fail "config/${folder} brings the namespace machinist-system, and can't be in ${namespace}: only namespaced and prometheus can"
 fi
 # The name stands in conditions and host names, too, where kustomize would have to be told of each.
 sed "/^ *image: /!s/machinist-system/${namespace}/g" "${scratch}/manifests.yaml"

@@ -75,7 +75,10 @@ var _ = Describe("In every flavour", func() {
 			Expect(m.of("Service").names()).To(ContainElement(hook.ClientConfig.Service.Name))
 		}
 		clusterScoped := regexp.MustCompile("^ClusterRole|WebhookConfiguration$|AdmissionPolicy|^CustomResourceDefinition$|^Namespace$")
+		flavour := deployments[0].Labels[flavourLabel]
+		Expect(flavour).NotTo(BeEmpty())
 		for _, object := range m {
+			Expect(object.GetLabels()).To(HaveKeyWithValue(flavourLabel, flavour), "%s %s", object.GetKind(), object.GetName())
 			where := namespace
 			if clusterScoped.MatchString(object.GetKind()) {
 				where = ""
@@ -224,20 +227,53 @@ var _ = It("Shards have nothing in common but what is the same for all", func(ct
 	Expect(filters).To(HaveLen(2))
 })
 
+// Why make deploys no flavour over another.
+var _ = It("Whatever flavour takes the place of another, something of the other would stay", func(ctx SpecContext) {
+	names := map[string][]string{}
+	for _, flavour := range flavours {
+		for _, object := range render(ctx, flavour) {
+			names[flavour] = append(names[flavour], object.GetKind()+" "+object.GetName())
+		}
+	}
+	for _, from := range flavours {
+		for _, to := range flavours {
+			if from != to {
+				Expect(names[to]).NotTo(ContainElements(names[from]), "%s to %s", from, to)
+			}
+		}
+	}
+})
+
 var _ = Describe("hack/manifests.sh", func() {
+	const names = "expected standalone, coexist, cert-manager, sharded, namespaced or prometheus, or a folder below config/, as in overlays/coexist"
+
+	DescribeTable("takes a flavour by its name and by its folder", func(ctx SpecContext, name, folder string) {
+		m := render(ctx, name)
+		Expect(render(ctx, folder)).To(Equal(m))
+		Expect(render(ctx, "config/"+folder)).To(Equal(m))
+		Expect(m.of("Deployment")).To(HaveEach(HaveField("GetLabels()", HaveKeyWithValue(flavourLabel, name))))
+	},
+		Entry(nil, "standalone", "default"),
+		Entry(nil, "coexist", "overlays/coexist"),
+		Entry(nil, "cert-manager", "overlays/cert-manager"),
+		Entry(nil, "sharded", "overlays/sharded"),
+		Entry(nil, "namespaced", "overlays/namespaced"),
+	)
+
 	DescribeTable("refuses", func(ctx SpecContext, message string, args ...string) {
 		output, err := exec.CommandContext(ctx, script, args...).CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(output)).To(Equal("manifests: " + message + "\n"))
 	},
-		Entry("nothing", "no folder is given: one below config/, as in default or overlays/coexist"),
-		Entry("what isn't there", "config/nowhere has no kustomization.yaml", "nowhere"),
+		Entry("nothing", "no flavour is given: "+names),
+		Entry("an empty name", `there is no flavour "": `+names, ""),
+		Entry("what isn't there", `there is no flavour "nowhere": `+names, "nowhere"),
 		Entry("an image that could be any", "image example.org:5000/manager has neither tag nor digest: what runs later would depend on when it is pulled",
 			"default", "example.org:5000/manager"),
 		Entry("what it doesn't know", "what is --crds? Expected --without-crds or --namespace=NAME", "default", image, "--crds"),
 		Entry("a namespace that can't be", `"Team" is no name of a namespace`, "overlays/namespaced", image, "--namespace=Team"),
 		Entry("to share a namespace that it would delete", "config/default brings the namespace machinist-system, and can't be in team: "+
-			"only overlays/namespaced and prometheus can", "default", image, "--namespace=team"),
+			"only namespaced and prometheus can", "default", image, "--namespace=team"),
 	)
 
 	It("takes an image by its digest", func(ctx SpecContext) {

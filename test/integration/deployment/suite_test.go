@@ -34,7 +34,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 // from its cache that is older.
 func readInputs() {
 	GinkgoHelper()
-	for _, input := range []string{"Makefile", "config", "hack/manifests.sh", "hack/tools/go.mod", "test/promql"} {
+	for _, input := range []string{"Makefile", "config", "hack/manifests.sh", "hack/preflight", "hack/tools/go.mod", "test/promql"} {
 		Expect(filepath.WalkDir(filepath.Join(root, input), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
