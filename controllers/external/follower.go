@@ -4,6 +4,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -25,12 +26,11 @@ const (
 )
 
 // quickRetry is when a first list is tried again that failed: client-go's reflector would take its time. It is tried again
-// quickRetries times if it failed as it does for a moment after a version has begun to be served, and else onceMore, as an
-// API server may fail for a moment for any reason.
+// quickRetries times if it failed as it does for a moment after a version has begun to be served, and else once, as an API
+// server may fail for a moment for any reason.
 const (
 	quickRetry   = 250 * time.Millisecond
 	quickRetries = 20
-	onceMore     = 1
 )
 
 // errNoAnswer is the failure of a list that takes too long.
@@ -50,6 +50,8 @@ type follower struct {
 	// retry fires when next shall be started again; nil if it shall not, or was too often.
 	retry   <-chan time.Time
 	retries int
+	// refusal is the latest failure of next that would not pass by itself; nil if there was none.
+	refusal error
 	// failure is why the serving informer, or the first one, can't list and watch at the moment, as far as is known; nil
 	// if it can.
 	failure error
@@ -130,7 +132,7 @@ func (f *follower) replace(ctx context.Context, crdUID types.UID, resolution con
 		f.stop(ctx, f.pending()) // deleted and installed again: what the old informer knows is gone
 	}
 	log.FromContext(ctx).V(1).Info("Starting informer", "apiVersion", resolution.APIVersion, "contractVersion", resolution.ContractVersion)
-	f.next, f.retries = f.startInformer(ctx, crdUID, resolution), 0
+	f.next, f.retries, f.refusal = f.startInformer(ctx, crdUID, resolution), 0, nil
 	if f.state.Load().serving == nil {
 		f.begins(errNoAnswer)
 	}
@@ -189,19 +191,21 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 		return
 	}
 	f.next.arrivals.forget()
-	passing := apierrors.IsNotFound(err) || isBusy(err)
-	again := f.retries < onceMore || (passing && f.retries < quickRetries)
-	if again {
+	confirmed, passing := f.refusal != nil, apierrors.IsNotFound(err) || isBusy(err)
+	if (passing && f.retries < quickRetries) || (!passing && !confirmed) {
 		f.retry = time.After(quickRetry)
 		f.retries++
+	}
+	if !passing {
+		f.refusal = err
 	}
 	if f.state.Load().serving != nil {
 		// The answers of the informer that still serves are better than none.
 		log.FromContext(ctx).V(1).Info("Informer of the next API version has not synced", "apiVersion", f.next.resolution.APIVersion, "err", err.Error())
 		return
 	}
-	f.failure = err
-	if (passing || again) && f.stale != nil {
+	f.failure = cmp.Or(f.refusal, err)
+	if !confirmed && f.stale != nil {
 		return // the CRD has just been installed, or the API server has just started
 	}
 	f.stale = nil

@@ -111,6 +111,19 @@ func TestFirstListThatKeepsFailing(t *testing.T) {
 	}
 }
 
+// An API server that can't convert the objects of a kind says so at first, and then for a long time that it is busy.
+func TestFirstListThatIsRefusedAndThenPutOff(t *testing.T) {
+	follow(t, faults{list: errInternal, watch: errInternal}, func(g *WithT, s *server, kind *kindWatch) {
+		pass(quickRetry / 2)
+		s.fail(errBusy)
+		pass(quickRetry)
+		g.Expect(problemOf(kind)).To(ContainSubstring("conversion failed"))
+		pass(aWhile)
+		g.Expect(problemOf(kind)).To(ContainSubstring("conversion failed"))
+		g.Expect(s.wakesSoFar()).To(Equal(1))
+	})
+}
+
 func TestFirstListThatIsNotAnswered(t *testing.T) {
 	follow(t, faults{hang: true}, func(g *WithT, s *server, kind *kindWatch) {
 		pass(longerPatience*staleAfter + time.Millisecond)
