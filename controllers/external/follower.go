@@ -191,8 +191,9 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 		return
 	}
 	f.next.arrivals.forget()
-	confirmed, passing := f.refusal != nil, apierrors.IsNotFound(err) || isBusy(err)
-	if (passing && f.retries < quickRetries) || (!passing && !confirmed) {
+	momentary := apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)
+	confirmed, passing := f.refusal != nil, momentary || isBusy(err)
+	if (momentary && f.retries < quickRetries) || (!passing && !confirmed) {
 		f.retry = time.After(quickRetry)
 		f.retries++
 	}
