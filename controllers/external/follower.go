@@ -4,6 +4,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -17,11 +18,16 @@ import (
 )
 
 // staleAfter is how long an informer that serves may fail to list and watch before its answers are called old, and how
-// long a first list may take before that is called a problem.
-const staleAfter = 10 * time.Second
+// long nothing may arrive of a first list before that is called a problem. What is called so is written to every Machine of
+// the kind, so what passes by itself, such as an API server that has too much to do, gets longerPatience times as long.
+const (
+	staleAfter     = 10 * time.Second
+	longerPatience = 3
+)
 
-// quickRetry and quickRetries are how a first list is tried again that fails as it does for a moment after a version has
-// begun to be served: client-go's reflector would take its time.
+// quickRetry is when a first list is tried again that failed: client-go's reflector would take its time. It is tried again
+// quickRetries times if it failed as it does for a moment after a version has begun to be served, and else once, as an API
+// server may fail for a moment for any reason.
 const (
 	quickRetry   = 250 * time.Millisecond
 	quickRetries = 20
@@ -44,11 +50,14 @@ type follower struct {
 	// retry fires when next shall be started again; nil if it shall not, or was too often.
 	retry   <-chan time.Time
 	retries int
+	// refusal is the latest failure of next that would not pass by itself; nil if there was none.
+	refusal error
 	// failure is why the serving informer, or the first one, can't list and watch at the moment, as far as is known; nil
 	// if it can.
 	failure error
-	// stale fires when that has lasted too long; nil while there is no failure.
-	stale <-chan time.Time
+	// stale fires when that has lasted for staleAfter, waited times already; nil while there is no failure, or it was said.
+	stale  <-chan time.Time
+	waited int
 }
 
 // follow runs until the context ends, and then leaves nothing running.
@@ -77,8 +86,7 @@ func (w *kindWatch) follow(ctx context.Context) {
 		case err := <-w.state.Load().serving.reports():
 			f.servingReported(ctx, err)
 		case <-f.stale:
-			f.stale = nil
-			f.publish(ctx, f.unreadable())
+			f.grownStale(ctx)
 		}
 	}
 }
@@ -124,10 +132,46 @@ func (f *follower) replace(ctx context.Context, crdUID types.UID, resolution con
 		f.stop(ctx, f.pending()) // deleted and installed again: what the old informer knows is gone
 	}
 	log.FromContext(ctx).V(1).Info("Starting informer", "apiVersion", resolution.APIVersion, "contractVersion", resolution.ContractVersion)
-	f.next, f.retries = f.startInformer(ctx, crdUID, resolution), 0
+	f.next, f.retries, f.refusal = f.startInformer(ctx, crdUID, resolution), 0, nil
 	if f.state.Load().serving == nil {
-		f.failure, f.stale = errNoAnswer, time.After(staleAfter)
+		f.begins(errNoAnswer)
 	}
+}
+
+// begins starts the time that a failure may last.
+func (f *follower) begins(failure error) {
+	f.failure, f.stale, f.waited = failure, time.After(staleAfter), 0
+}
+
+// grownStale says that the kind can't be read, unless something is still arriving, or the failure may end by itself.
+func (f *follower) grownStale(ctx context.Context) {
+	f.waited++
+	patience := 1
+	if errors.Is(f.failure, errNoAnswer) || isBusy(f.failure) {
+		patience = longerPatience
+	}
+	switch {
+	case f.listing().arrivals.progressed():
+		f.begins(f.failure)
+	case f.waited < patience:
+		f.stale = time.After(staleAfter)
+	default:
+		f.stale = nil
+		f.publish(ctx, f.unreadable())
+	}
+}
+
+// isBusy reports whether the API server has only said that it can't answer now.
+func isBusy(err error) bool {
+	return apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
+}
+
+// listing is the informer that reads depend on: the one that serves, or else the first one.
+func (f *follower) listing() *informer {
+	if serving := f.state.Load().serving; serving != nil {
+		return serving
+	}
+	return f.next
 }
 
 // swap makes the informer that has synced serve, wakes every Machine of the kind, and ends the one that served before.
@@ -146,18 +190,23 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
-	passing := apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)
-	if passing && f.retries < quickRetries {
+	f.next.arrivals.forget()
+	momentary := apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)
+	confirmed, passing := f.refusal != nil, momentary || isBusy(err)
+	if (momentary && f.retries < quickRetries) || (!passing && !confirmed) {
 		f.retry = time.After(quickRetry)
 		f.retries++
+	}
+	if !passing {
+		f.refusal = err
 	}
 	if f.state.Load().serving != nil {
 		// The answers of the informer that still serves are better than none.
 		log.FromContext(ctx).V(1).Info("Informer of the next API version has not synced", "apiVersion", f.next.resolution.APIVersion, "err", err.Error())
 		return
 	}
-	f.failure = err
-	if passing && f.stale != nil {
+	f.failure = cmp.Or(f.refusal, err)
+	if !confirmed && f.stale != nil {
 		return // the CRD has just been installed, or the API server has just started
 	}
 	f.stale = nil
@@ -166,12 +215,8 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 
 // unreadable is the problem of a kind whose serving informer, or first one, can't list and watch.
 func (f *follower) unreadable() *KindError {
-	inf := f.state.Load().serving
-	if inf == nil {
-		inf = f.next
-	}
 	return f.problem(NotSynced, "Objects of %s can't be listed and watched at API version %s: %s; this is retried until it succeeds",
-		f.kind.GroupKind, inf.resolution.APIVersion, currentTime.ReplaceAllString(f.failure.Error(), ""))
+		f.kind.GroupKind, f.listing().resolution.APIVersion, currentTime.ReplaceAllString(f.failure.Error(), ""))
 }
 
 func (f *follower) servingReported(ctx context.Context, err error) {
@@ -180,9 +225,11 @@ func (f *follower) servingReported(ctx context.Context, err error) {
 	case err == nil:
 		f.stale = nil
 		f.publish(ctx, nil)
+		return
 	case f.stale == nil && f.state.Load().problem == nil:
-		f.stale = time.After(staleAfter)
+		f.begins(err)
 	}
+	f.state.Load().serving.arrivals.forget()
 }
 
 // publishResolution switches the contract version when the label moved without changing the API version.

@@ -4,6 +4,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -53,10 +54,15 @@ func TestKindOfAWorkingServer(t *testing.T) {
 
 // A version is served a moment after the CRD says so, and not the one request earlier that decides on the next minute.
 func TestFirstListThatFailsForAMoment(t *testing.T) {
-	for name, err := range map[string]error{"not served": errNotServed, "busy": errBusy} {
+	for name, tc := range map[string]struct {
+		err   error
+		lasts time.Duration
+	}{
+		"not served": {errNotServed, time.Second}, "busy": {errBusy, time.Second}, "failing": {errInternal, quickRetry / 2},
+	} {
 		t.Run(name, func(t *testing.T) {
-			follow(t, faults{list: err, watch: err}, func(g *WithT, s *server, kind *kindWatch) {
-				pass(time.Second)
+			follow(t, faults{list: tc.err, watch: tc.err}, func(g *WithT, s *server, kind *kindWatch) {
+				pass(tc.lasts)
 				g.Expect(problemOf(kind)).To(Equal("pending"))
 				g.Expect(s.wakesSoFar()).To(BeZero(), "nobody needs to know")
 				s.fail(nil)
@@ -75,14 +81,17 @@ func TestFirstListThatKeepsFailing(t *testing.T) {
 		after time.Duration
 	}{
 		"not served":  {errNotServed, staleAfter},
-		"busy":        {errBusy, staleAfter},
-		"forbidden":   {errForbidden, 0},
-		"unreachable": {errUnreachable, staleAfter},
-		"conversion":  {errInternal, 0},
+		"busy":        {errBusy, longerPatience * staleAfter},
+		"forbidden":   {errForbidden, quickRetry},
+		"unreachable": {errUnreachable, longerPatience * staleAfter},
+		"conversion":  {errInternal, quickRetry},
 	} {
 		t.Run(name, func(t *testing.T) {
 			follow(t, faults{list: tc.err, watch: tc.err}, func(g *WithT, s *server, kind *kindWatch) {
-				pass(tc.after + time.Millisecond)
+				pass(tc.after - time.Millisecond)
+				g.Expect(problemOf(kind)).To(Equal("pending"))
+				g.Expect(s.wakesSoFar()).To(BeZero())
+				pass(2 * time.Millisecond)
 				text := tc.err.Error()
 				if !isAnswer(tc.err) {
 					text = errNoAnswer.Error()
@@ -102,13 +111,67 @@ func TestFirstListThatKeepsFailing(t *testing.T) {
 	}
 }
 
+// An API server that can't convert the objects of a kind says so at first, and then for a long time that it is busy.
+func TestFirstListThatIsRefusedAndThenPutOff(t *testing.T) {
+	follow(t, faults{list: errInternal, watch: errInternal}, func(g *WithT, s *server, kind *kindWatch) {
+		pass(quickRetry / 2)
+		s.fail(errBusy)
+		pass(quickRetry)
+		g.Expect(problemOf(kind)).To(ContainSubstring("conversion failed"))
+		pass(aWhile)
+		g.Expect(problemOf(kind)).To(ContainSubstring("conversion failed"))
+		g.Expect(s.wakesSoFar()).To(Equal(1))
+	})
+}
+
 func TestFirstListThatIsNotAnswered(t *testing.T) {
 	follow(t, faults{hang: true}, func(g *WithT, s *server, kind *kindWatch) {
-		pass(staleAfter + time.Millisecond)
+		pass(longerPatience*staleAfter + time.Millisecond)
 		g.Expect(problemOf(kind)).To(ContainSubstring("the API server has not answered yet"))
 		s.removeCRD(kind)
 		pass(time.Millisecond)
 		g.Expect(problemOf(kind)).To(HavePrefix("CustomResourceDefinitionMissing: "))
+	})
+}
+
+// A list of many objects takes long, the more so if API server and manager have much else to do. Nothing is wrong then.
+func TestFirstListThatTakesLong(t *testing.T) {
+	follow(t, faults{trickle: staleAfter / 2}, func(g *WithT, s *server, kind *kindWatch) {
+		for range 60 {
+			pass(aWhile / 60)
+			g.Expect(problemOf(kind)).To(Equal("pending"))
+		}
+		s.fail(nil)
+		pass(aMoment + staleAfter/2)
+		g.Expect(problemOf(kind)).To(BeEmpty())
+		g.Expect(s.wakesSoFar()).To(Equal(1), "when the list is complete")
+	})
+}
+
+func TestFirstListThatAlwaysBreaksOff(t *testing.T) {
+	follow(t, faults{trickle: time.Second, breaks: 3}, func(g *WithT, s *server, kind *kindWatch) {
+		pass((longerPatience+1)*staleAfter + time.Millisecond)
+		g.Expect(problemOf(kind)).To(ContainSubstring("the API server has not answered yet"))
+		g.Expect(s.wakesSoFar()).To(Equal(1))
+	})
+}
+
+// What is known stays good enough while an API server that has started again gets ready, and while everything is listed again.
+func TestServingInformerThatFailsForAMoment(t *testing.T) {
+	follow(t, faults{}, func(g *WithT, s *server, kind *kindWatch) {
+		pass(aMoment)
+		s.behave(faults{list: errBusy, watch: errBusy})
+		s.endWatches(errExpired)
+		pass(staleAfter)
+		s.behave(faults{trickle: staleAfter / 2})
+		for range 60 {
+			pass(aWhile / 60)
+			g.Expect(problemOf(kind)).To(BeEmpty())
+		}
+		s.fail(nil)
+		pass(recovery)
+		g.Expect(problemOf(kind)).To(BeEmpty())
+		g.Expect(s.wakesSoFar()).To(Equal(1), "in sync")
 	})
 }
 
@@ -118,6 +181,7 @@ func TestServingInformerThatFails(t *testing.T) {
 		faults faults
 		last   error // what the watch ends with that was open
 		said   bool
+		after  time.Duration // staleAfter if it is 0
 	}{
 		"nothing is allowed any more":               {faults: faults{list: errForbidden, watch: errForbidden}, said: true},
 		"lists work and watches don't":              {faults: faults{watch: errForbidden}, said: true},
@@ -125,7 +189,7 @@ func TestServingInformerThatFails(t *testing.T) {
 		"the API server is away":                    {faults: faults{list: errUnreachable, watch: errUnreachable}},
 		"the version of the last event is too old":  {last: errExpired},
 		"nobody serves the version any more":        {faults: faults{list: errNotServed, watch: errNotServed}, said: true},
-		"the API server asks for patience for ever": {faults: faults{list: errBusy, watch: errBusy}, said: true},
+		"the API server asks for patience for ever": {faults: faults{list: errBusy, watch: errBusy}, said: true, after: longerPatience * staleAfter},
 	} {
 		t.Run(name, func(t *testing.T) {
 			follow(t, faults{}, func(g *WithT, s *server, kind *kindWatch) {
@@ -134,7 +198,7 @@ func TestServingInformerThatFails(t *testing.T) {
 				s.endWatches(tc.last)
 				pass(staleAfter / 2)
 				g.Expect(problemOf(kind)).To(BeEmpty(), "what is known is not old yet")
-				pass(staleAfter)
+				pass(cmp.Or(tc.after, staleAfter))
 				for range 60 {
 					if tc.said {
 						g.Expect(problemOf(kind)).To(HavePrefix("KindNotSynced: "), "also when something else works in between")

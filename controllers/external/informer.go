@@ -28,6 +28,8 @@ type informer struct {
 	cancel     context.CancelFunc
 	// reported has room for the latest outcome of listing and watching: nil while a watch is open, or why none is.
 	reported chan error
+	// arrivals are those of its lists and watches.
+	arrivals arrivals
 }
 
 // startInformer starts listing and watching. Its events reach the queue only once it serves reads: until then the swap
@@ -43,14 +45,14 @@ func (w *kindWatch) startInformer(ctx context.Context, crdUID types.UID, resolut
 	objects := w.tracker.watches.of(w.kind.Role, resourceOf(w.kind, w.crdName, resolution), w.tracker.namespace)
 	inf.shared = toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := objects.ListWithContext(ctx, options)
+			list, err := objects.ListWithContext(inf.arrivals.into(ctx), options)
 			if err != nil {
 				inf.report(ctx, err)
 			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			events, err := objects.WatchWithContext(ctx, options)
+			events, err := objects.WatchWithContext(inf.arrivals.into(ctx), options)
 			if options.SendInitialEvents == nil || !*options.SendInitialEvents {
 				inf.report(ctx, err)
 				return events, err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,6 +48,10 @@ type faults struct {
 	list, watch, events error
 	// hang leaves requests without an answer.
 	hang bool
+	// trickle makes a list bring another byte each time, and end with the fault.
+	trickle time.Duration
+	// breaks makes a list end without a word after so many bytes.
+	breaks int64
 }
 
 func newServer() *server {
@@ -168,7 +173,11 @@ func (d stubWatches) of(_ *Role, resource schema.GroupVersionResource, _ string)
 }
 
 func (d stubWatches) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-	if f, err := d.server.answer(ctx); err != nil || f.list != nil {
+	f, err := d.server.answer(ctx)
+	if err == nil && (f.list == nil || isAnswer(f.list)) {
+		ctx.Value(arrivalsKey{}).(*arrivals).reached(1) // an error is some bytes, too
+	}
+	if err != nil || f.list != nil {
 		return nil, cmp.Or(err, f.list)
 	}
 	return &packedList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
@@ -184,6 +193,8 @@ func (d stubWatches) WatchWithContext(ctx context.Context, options metav1.ListOp
 	switch {
 	case f.events != nil:
 		sendError(w, f.events)
+	case f.trickle > 0:
+		s.trickle(ctx, w)
 	case options.SendInitialEvents != nil && *options.SendInitialEvents:
 		w.Action(watch.Bookmark, &packed{resourceVersion: "1", endsInitialEvents: true})
 	}
@@ -192,6 +203,27 @@ func (d stubWatches) WatchWithContext(ctx context.Context, options metav1.ListOp
 	s.open[d.version]++
 	s.watches = append(s.watches, w)
 	return &stubWatch{FakeWatcher: w, stop: sync.OnceFunc(func() { s.closed(d.version) })}, nil
+}
+
+// trickle begins a list that takes its time.
+func (s *server) trickle(ctx context.Context, w *watch.FakeWatcher) {
+	go func() {
+		for bytes := int64(1); ctx.Err() == nil; bytes++ {
+			s.mu.Lock()
+			f := s.faults
+			s.mu.Unlock()
+			switch {
+			case f.trickle == 0:
+				w.Action(watch.Bookmark, &packed{resourceVersion: "1", endsInitialEvents: true})
+				return
+			case f.breaks > 0 && bytes > f.breaks:
+				w.Stop()
+				return
+			}
+			ctx.Value(arrivalsKey{}).(*arrivals).reached(bytes)
+			<-time.After(f.trickle)
+		}
+	}()
 }
 
 func sendError(w *watch.FakeWatcher, err error) {

@@ -85,7 +85,7 @@ func NewTracker(options Options) (*Tracker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the client of provider objects: %w", err)
 	}
-	watches, err := newClients(withoutRetries(options.Config))
+	watches, err := newClients(withArrivals(withoutRetries(options.Config)))
 	if err != nil {
 		return nil, fmt.Errorf("building the client of the informers: %w", err)
 	}

@@ -79,12 +79,12 @@ var _ = Describe("computeStatus", func() {
 		Expect(s.events).To(Equal(expected))
 	},
 		Entry("when an object turns out to be unusable", having(infraIs(problem(errFields))),
-			eventNote{warning: true, reason: "ContractViolated", action: "Read", note: "SimMachine: " + fieldErrorText}),
+			eventNote{warning: true, reason: "ContractViolated", action: "ReadInfraMachine", note: "SimMachine: " + fieldErrorText}),
 		Entry("for each of the two objects", having(noCluster, infraIs(problem(clusterMissingError{})), configIs(problem(clusterMissingError{}))),
-			eventNote{warning: true, reason: "ClusterDoesNotExist", action: "Read", note: "SimConfig: Cluster / does not exist: create it, or delete the Machine"},
-			eventNote{warning: true, reason: "ClusterDoesNotExist", action: "Read", note: "SimMachine: Cluster / does not exist: create it, or delete the Machine"}),
+			eventNote{warning: true, reason: "ClusterDoesNotExist", action: "ReadBootstrapConfig", note: "SimConfig: Cluster / does not exist: create it, or delete the Machine"},
+			eventNote{warning: true, reason: "ClusterDoesNotExist", action: "ReadInfraMachine", note: "SimMachine: Cluster / does not exist: create it, or delete the Machine"}),
 		Entry("when the reason is another than before", having(stored(about("InfrastructureReady", unknown, "KindNotSynced", "")), infraIs(problem(errFields))),
-			eventNote{warning: true, reason: "ContractViolated", action: "Read", note: "SimMachine: " + fieldErrorText}),
+			eventNote{warning: true, reason: "ContractViolated", action: "ReadInfraMachine", note: "SimMachine: " + fieldErrorText}),
 	)
 	DescribeTable("sends no event", func(s *scope) {
 		computeStatus(s, grace)

@@ -128,7 +128,7 @@ func (r *Reconciler) deleteProvided(ctx context.Context, s *scope, kind external
 	}
 	if unreadable := crdMissing(problem); gone && unreadable != nil {
 		r.send(s, eventNote{
-			warning: true, reason: string(unreadable.Problem), action: "Delete",
+			warning: true, reason: string(unreadable.Problem), action: "Delete" + kind.Role.String(),
 			note: fmt.Sprintf("%s is taken to be gone: %s. If it stood for a machine, that may still exist", kind.Kind, unreadable.Message),
 		})
 	}

@@ -24,10 +24,8 @@ func (r *Reconciler) syncNode(ctx context.Context, s *scope, connection *workloa
 	var unread error
 	want.OutdatedRevision, unread = r.Revisions.Outdated(s.machine)
 	desired, problem := nodesync.Desired(node, want)
-	for _, err := range []error{unread, problem} {
-		if err != nil {
-			s.warning("FailedSyncNode", "SyncNode", err.Error()) // only a change of that object can help, and wakes the Machine
-		}
+	if err := errors.Join(unread, problem); err != nil {
+		s.warning("FailedSyncNode", "SyncNode", err.Error()) // only a change of these objects can help, and wakes the Machine
 	}
 	if desired == nil {
 		return nil
@@ -38,7 +36,7 @@ func (r *Reconciler) syncNode(ctx context.Context, s *scope, connection *workloa
 	}
 	if err != nil {
 		if !errors.Is(err, workload.ErrBehind) {
-			s.warning("FailedSyncNode", "SyncNode", err.Error())
+			s.warning("FailedSyncNode", "PatchNode", err.Error())
 		}
 		return fmt.Errorf("failed to reconcile Node %s: %w", node.Name, err)
 	}

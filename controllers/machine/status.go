@@ -25,9 +25,15 @@ import (
 func computeStatus(s *scope, grace time.Duration) {
 	set := func(condition metav1.Condition) { status.Set(s.machine, condition, s.now) }
 	setPaused(s, "")
-	for _, condition := range []metav1.Condition{bootstrapConfigReady(s), infrastructureReady(s)} {
-		set(condition)
-		warnOnce(s, condition)
+	for _, found := range []struct {
+		role      *external.Role
+		condition metav1.Condition
+	}{
+		{external.BootstrapConfig, bootstrapConfigReady(s)},
+		{external.InfraMachine, infrastructureReady(s)},
+	} {
+		set(found.condition)
+		warnOnce(s, found.role, found.condition)
 	}
 	for _, condition := range nodeConditions(s, grace) {
 		set(condition)
@@ -161,10 +167,10 @@ func mirroredReady(ready metav1.Condition, kind, waiting string, flag bool) meta
 
 // warnOnce sends an event when a provider object can't be used, or its kind can't be read, for a reason that the Machine
 // did not have before.
-func warnOnce(s *scope, condition metav1.Condition) {
+func warnOnce(s *scope, role *external.Role, condition metav1.Condition) {
 	before := status.Get(s.stored, condition.Type)
 	if condition.Status == metav1.ConditionUnknown && condition.Message != "" && ownReasons[condition.Reason] && (before == nil || before.Reason != condition.Reason) {
-		s.warning(condition.Reason, "Read", condition.Message)
+		s.warning(condition.Reason, "Read"+role.String(), condition.Message)
 	}
 }
 

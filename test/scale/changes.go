@@ -86,9 +86,8 @@ func (t *trial) timeProviderChange(ctx context.Context, providers *sightings, m 
 	return to.Sub(from), nil
 }
 
-// awaitProviderChange changes an InfraMachine and waits until its Machine shows it.
-func (t *trial) awaitProviderChange(ctx context.Context, m *member) error {
-	const address = "198.51.100.1"
+// awaitProviderChange makes an InfraMachine report an address, another one each time, and waits until its Machine shows it.
+func (t *trial) awaitProviderChange(ctx context.Context, m *member, address string) error {
 	shown, err := t.changeAddresses(ctx, m, address)
 	if err != nil {
 		return err

@@ -38,6 +38,11 @@ func (t *trial) restart(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("waiting for %d reconciles, found %d: %w", all, reconciles.Time.Count, err)
 	}
+	// As long as objects are still being listed, reconciles find nothing out; and what is measured next must not begin before
+	// the manager is at work.
+	if err := t.awaitProviderChange(ctx, t.members[0], "198.51.100.2"); err != nil {
+		return err
+	}
 	restart.AllSeconds = time.Since(t.manager.started).Seconds()
 	last, err := t.manager.waitQuiet(ctx, restartInterval)
 	if err != nil {

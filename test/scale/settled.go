@@ -45,7 +45,7 @@ func (t *trial) addProviderObjects(ctx context.Context) error {
 		return err
 	}
 	// The informer's watch is in order: when the manager acts on a later change, it has these objects.
-	if err := t.awaitProviderChange(ctx, t.members[0]); err != nil {
+	if err := t.awaitProviderChange(ctx, t.members[0], "198.51.100.1"); err != nil {
 		return err
 	}
 	if _, err := t.manager.waitQuiet(ctx, quietInterval); err != nil {

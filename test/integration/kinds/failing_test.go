@@ -134,11 +134,15 @@ func (p *place) expectUsualSpeed(ctx context.Context, of kind) {
 	Expect(time.Since(begin)).To(BeNumerically("<", usualSpeed))
 }
 
+// putOff is how long it may take until a kind is called unreadable: an API server that can't convert it says that it is busy,
+// which usually passes.
+const putOff = 45 * time.Second
+
 // expectUnreadable waits until all Machines say why their kind can't be read, and makes sure that they say it once.
 func (p *place) expectUnreadable(ctx context.Context, names []string, message OmegaMatcher) {
 	GinkgoHelper()
 	for _, name := range names {
-		p.eventually(ctx, name, haveInfrastructureReady(metav1.ConditionUnknown, "KindNotSynced", message))
+		Eventually(p.get(ctx, name)).WithContext(ctx).WithTimeout(putOff).Should(haveInfrastructureReady(metav1.ConditionUnknown, "KindNotSynced", message))
 	}
 	for _, name := range names {
 		Eventually(p.warnings(ctx, name)).WithContext(ctx).Should(ConsistOf(warning("KindNotSynced", message)))
