@@ -34,7 +34,7 @@
 //
 // Take the content out of the Secret, or delete it if the manager may create it again: each replica remembers what was there,
 // so that this is step 1 above, and no request fails either. A manager that has just started remembers nothing and starts
-// afresh.
+// afresh; with that, all is retired that was to be.
 //
 // # Retiring what has leaked
 //

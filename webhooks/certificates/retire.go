@@ -46,13 +46,17 @@ func fingerprints(certificates []*x509.Certificate) []string {
 }
 
 // asked returns the content with what the annotations of its Secret ask to retire. An error says why that is refused.
-// Annotations that ask nothing leave it as it is: a Secret that was deleted in the middle has lost its request.
+// Annotations that ask nothing leave it as it is: a Secret that was deleted in the middle has lost its request. A content
+// without authorities meets any request: who starts with an emptied Secret trusts nobody who is named there.
 func (c content) asked(annotations map[string]string) (content, error) {
 	request, asked := annotations[RetireAnnotation]
 	if !asked {
 		return c, nil
 	}
 	c.retiring = nil
+	if len(c.authorities) == 0 {
+		return c, nil
+	}
 	trusted := fingerprints(c.authorities)
 	if request == AllAuthorities {
 		c.retiring = trusted

@@ -63,6 +63,23 @@ func TestWhatIsAskedToBeRetired(t *testing.T) {
 	}
 }
 
+func TestNothingIsLeftToRetireWithoutAuthorities(t *testing.T) {
+	for _, request := range []string{AllAuthorities, fingerprint(first(t).authorities[0]), "none"} {
+		t.Run(request, func(t *testing.T) {
+			g := NewWithT(t)
+			secret := &corev1.Secret{}
+			secret.Annotations = map[string]string{RetireAnnotation: request, RefusedAnnotation: "an earlier one"}
+			asked, err := content{}.asked(secret.Annotations)
+			g.Expect(err).NotTo(HaveOccurred())
+			following, changes, err := testPolicy.step(asked, trust{}, start, time.Second)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(changes).To(Equal([]string{newAuthority, newServing}))
+			g.Expect(annotate(secret, following.retiring, nil)).To(BeTrue())
+			g.Expect(secret.Annotations).To(BeEmpty())
+		})
+	}
+}
+
 // FuzzAsked feeds what anybody with the right to write the Secret could ask.
 func FuzzAsked(f *testing.F) {
 	c, _, err := testPolicy.next(content{}, start, false)

@@ -4,6 +4,7 @@
 package certificates
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -89,6 +90,36 @@ func (g *gate) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		defer g.leave()
 		return next.RoundTrip(request)
+	})
+}
+
+// ration is before an object of the API server: as many writes of it succeed as are allowed, others fail. So what it says
+// lasts as long as a spec needs that.
+type ration struct {
+	path string
+	left chan struct{}
+}
+
+func newRation(path string) *ration { return &ration{path: path, left: make(chan struct{}, 10)} }
+
+// allow allows one more.
+func (r *ration) allow() { r.left <- struct{}{} }
+
+func (r *ration) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		if request.Method != http.MethodPut || !strings.HasSuffix(request.URL.Path, r.path) {
+			return next.RoundTrip(request)
+		}
+		select {
+		case <-r.left:
+		default:
+			return nil, errors.New("the spec does not allow that yet")
+		}
+		response, err := next.RoundTrip(request)
+		if err != nil || response.StatusCode != http.StatusOK {
+			r.allow() // somebody else was faster
+		}
+		return response, err
 	})
 }
 

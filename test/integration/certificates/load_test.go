@@ -75,6 +75,16 @@ func (l *load) run(ctx context.Context, request func(context.Context) error, cou
 	}
 }
 
+// goesOn waits until many more requests of each kind have been answered, which takes longer where everything does.
+func (l *load) goesOn(ctx context.Context) {
+	GinkgoHelper()
+	admitted, converted := l.admitted.Load(), l.converted.Load()
+	Eventually(func(g Gomega) {
+		g.Expect(l.admitted.Load()).To(BeNumerically(">", admitted+100))
+		g.Expect(l.converted.Load()).To(BeNumerically(">", converted+100))
+	}).WithContext(ctx).Should(Succeed())
+}
+
 // expectNoFailure checks that there was load, and that no request has failed.
 func (l *load) expectNoFailure() {
 	GinkgoHelper()

@@ -10,11 +10,9 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -174,14 +172,11 @@ func (w *world) start(ctx context.Context) *replica {
 	GinkgoHelper()
 	keeper, err := certificates.New(w.options())
 	Expect(err).NotTo(HaveOccurred())
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	port := listener.Addr().(*net.TCPAddr).Port
-	Expect(listener.Close()).To(Succeed())
+	address := suite.FreeAddress(ctx)
 	running, cancel := context.WithCancel(log.IntoContext(context.Background(), funcr.New(w.steps.heed, funcr.Options{})))
 	r := &replica{
-		Server:  server.New(server.Options{Host: "127.0.0.1", Port: port, Keeper: keeper, Linger: time.Second}),
-		address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), tell: cancel, ended: make(chan struct{}),
+		Server:  server.New(server.Options{Host: address.Addr().String(), Port: int(address.Port()), Keeper: keeper, Linger: time.Second}),
+		address: address.String(), tell: cancel, ended: make(chan struct{}),
 	}
 	r.Register("/admit", someClose(&admission.Webhook{Handler: admission.HandlerFunc(
 		func(context.Context, admission.Request) admission.Response { return admission.Allowed("") },
@@ -201,9 +196,14 @@ func (w *world) start(ctx context.Context) *replica {
 func (w *world) run(ctx context.Context) *replica {
 	GinkgoHelper()
 	r := w.start(ctx)
+	w.callWhenReady(ctx, r)
+	return r
+}
+
+func (w *world) callWhenReady(ctx context.Context, r *replica) {
+	GinkgoHelper()
 	Eventually(func() error { return r.StartedChecker()(nil) }).WithContext(ctx).Should(Succeed())
 	w.balancer.add(r.address)
-	return r
 }
 
 // stop tells the replica to end, and waits until it has.

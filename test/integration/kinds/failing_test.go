@@ -6,7 +6,6 @@ package kinds
 import (
 	"context"
 	"fmt"
-	"net"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
+	"github.com/machinist-dev/machinist/test/environment/suite"
 	"github.com/machinist-dev/machinist/test/manager"
 )
 
@@ -45,7 +45,7 @@ var _ = It("Machines of a kind that the API server can't convert say so and hold
 	broken.install(labelled(oldContract, oldAPI))
 	other.install()
 	broken.create(ctx, p.namespace, "stored-at-the-new-version", object{"spec": object{}})
-	url := "https://" + unusedAddress(ctx) + "/convert"
+	url := "https://" + suite.FreeAddress(ctx).String() + "/convert"
 	broken.update(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
@@ -168,13 +168,4 @@ func (p *place) expectRecovered(ctx context.Context, of kind, names []string) {
 	for _, name := range names {
 		Eventually(p.get(ctx, name)).WithContext(ctx).WithTimeout(pause).Should(HaveField("Status.Phase", string(clusterv1.MachinePhaseRunning)))
 	}
-}
-
-// unusedAddress returns a local address where nobody listens.
-func unusedAddress(ctx context.Context) string {
-	GinkgoHelper()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(listener.Close()).To(Succeed())
-	return listener.Addr().String()
 }
