@@ -122,15 +122,7 @@ var _ = Describe("make", Ordered, func() {
 		Expect(c.make(ctx, "deploy")).To(ContainSubstring("doesn't tell its flavour, and is taken for standalone"))
 		Expect(c.inventory(ctx)).To(Equal(before))
 
-		By("undeploying what somebody has applied over another by hand")
-		c.apply(ctx, render(ctx, "sharded"))
-		c.expectRefused(ctx, "make undeploy OVERLAY=", "deploy", "OVERLAY=sharded")
-		Expect(c.make(ctx, "undeploy", "OVERLAY=standalone")).
-			To(ContainSubstring("there is also flavour sharded in namespace machinist-system, " +
-				"which loses what both have in common, and has to go as well: make undeploy OVERLAY=sharded"))
-
-		By("undeploying it where it doesn't tell either")
-		c.make(ctx, "deploy")
+		By("finding what somebody has applied over another by hand")
 		c.apply(ctx, render(ctx, "sharded"))
 		marked := c.marked()
 		for _, shard := range []string{"-shard-0", "-shard-1"} {
@@ -143,6 +135,14 @@ var _ = Describe("make", Ordered, func() {
 		for _, target := range []string{"deploy", "undeploy"} {
 			c.expectRefused(ctx, "("+shards, target)
 		}
+
+		By("undeploying it")
+		c.apply(ctx, render(ctx, "default").of("Deployment"))
+		c.apply(ctx, render(ctx, "sharded"))
+		c.expectRefused(ctx, "make undeploy OVERLAY=", "deploy", "OVERLAY=sharded")
+		Expect(c.make(ctx, "undeploy", "OVERLAY=standalone")).
+			To(ContainSubstring("there is also flavour sharded in namespace machinist-system, " +
+				"which loses what both have in common, and has to go as well: make undeploy OVERLAY=sharded"))
 		for range 2 { // the second time there is nothing
 			c.make(ctx, "undeploy", "OVERLAY=sharded")
 		}
