@@ -127,7 +127,7 @@ build: ## Build bin/manager.
 ##@ Deploy
 
 # Refuses what would end half done, or leave something half working, before anything is changed. Built as `build` does it, so that
-# there is little to compile.
+# there is little to compile. It is given KUBECTL after env, as that may begin with variables: KUBECTL="HTTPS_PROXY=... kubectl".
 PREFLIGHT = CGO_ENABLED=0 go run -trimpath ./hack/preflight
 
 # Without symbols: the image has no debugger. Without what Go finds out about the checkout: VERSION says it, and a commit gives the
@@ -161,31 +161,31 @@ render: ## Print what deploy applies, for IMG, OVERLAY and NAMESPACE.
 
 .PHONY: install
 install: need-kubeconfig ## Install the CRDs into the cluster of KUBECONFIG. They don't serve v1beta1; those of deploy do.
-	@cat config/crd/bases/*.yaml | $(PREFLIGHT) install $(KUBECTL)
+	@cat config/crd/bases/*.yaml | $(PREFLIGHT) install env $(KUBECTL)
 	$(KUBECTL) apply --server-side --filename=config/crd/bases
 
 .PHONY: uninstall
 uninstall: need-kubeconfig ## Remove the CRDs from the cluster of KUBECONFIG, and with them every Machine and Cluster there.
-	@cat config/crd/bases/*.yaml | $(PREFLIGHT) uninstall $(KUBECTL)
+	@cat config/crd/bases/*.yaml | $(PREFLIGHT) uninstall env $(KUBECTL)
 	$(KUBECTL) delete --ignore-not-found --filename=config/crd/bases
 
 # What is in the manifests is what there is to be, so --force-conflicts; what they don't say stays as the manager has set it.
 .PHONY: deploy
 deploy: need-kubeconfig ## Install, or upgrade, OVERLAY with image IMG: standalone, coexist, cert-manager, sharded, namespaced in NAMESPACE, prometheus.
 	@manifests=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"); \
-	  $(PREFLIGHT) deploy $(KUBECTL) <<<"$$manifests"; \
+	  $(PREFLIGHT) deploy env $(KUBECTL) <<<"$$manifests"; \
 	  echo "Installing $(OVERLAY) with image $(IMG)"; \
 	  $(KUBECTL) apply --server-side --force-conflicts --filename=- <<<"$$manifests"
 
-# What is stored must stay readable without the manager, which has converted it: the CRDs lose their conversion first. Nothing
-# is changed before all that is to be deleted is known.
+# What is stored must stay readable without the manager, which has converted it: the CRDs lose their conversion first, but for
+# those that clusterctl has made Cluster API's since. Nothing is changed before all that is to be deleted is known.
 .PHONY: undeploy
 undeploy: need-kubeconfig ## Remove what deploy has installed, by its OVERLAY and NAMESPACE, but for the CRDs and what is stored; uninstall removes those.
 	@all=$$(hack/manifests.sh "$(OVERLAY)" "$(IMG)" --namespace="$(NAMESPACE)"); \
-	  manifests=$$($(PREFLIGHT) undeploy $(KUBECTL) <<<"$$all"); \
+	  manifests=$$($(PREFLIGHT) undeploy env $(KUBECTL) <<<"$$all"); \
 	  [[ "$$all" != *"kind: CustomResourceDefinition"* ]] || \
 	  for crd in config/crd/bases/*.yaml; do \
-	    found=$$($(KUBECTL) get --ignore-not-found --output=name --filename="$$crd"); \
+	    found=$$($(KUBECTL) get --ignore-not-found --output=name --selector='cluster.x-k8s.io/provider!=cluster-api' --filename="$$crd"); \
 	    [[ -z "$$found" ]] || $(KUBECTL) replace --filename="$$crd"; \
 	  done; \
 	  $(KUBECTL) delete --ignore-not-found --filename=- <<<"$$manifests"

@@ -28,7 +28,7 @@ func (a *arrivals) progressed() bool {
 	return a.noticed > before
 }
 
-// forget makes what has arrived so far count for nothing, as it was of an attempt that has failed.
+// forget makes what has arrived so far count for nothing, as it was of a watch that has ended.
 func (a *arrivals) forget() {
 	a.noticed = 0
 	a.furthest.Store(0)
@@ -56,7 +56,8 @@ func withArrivals(config *rest.Config) *rest.Config {
 	config.Wrap(func(transport http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			response, err := transport.RoundTrip(request)
-			if a, counts := request.Context().Value(arrivalsKey{}).(*arrivals); counts && response != nil {
+			a, counts := request.Context().Value(arrivalsKey{}).(*arrivals)
+			if counts && err == nil && response.StatusCode == http.StatusOK {
 				response.Body = &countedBody{ReadCloser: response.Body, arrivals: a}
 			}
 			return response, err

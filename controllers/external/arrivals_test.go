@@ -37,12 +37,21 @@ func TestWhatArrivesIsCounted(t *testing.T) {
 	more := make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		for range more {
-			_, _ = io.WriteString(w, event)
-			w.(http.Flusher).Flush()
+		for {
+			select {
+			case _, open := <-more:
+				if !open {
+					return
+				}
+				_, _ = io.WriteString(w, event)
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
 		}
 	}))
 	defer api.Close()
+	defer api.CloseClientConnections() // a watch would not end by itself
 	g, a := NewWithT(t), &arrivals{}
 	all, err := newClients(withArrivals(&rest.Config{Host: api.URL}))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -60,4 +69,19 @@ func TestWhatArrivesIsCounted(t *testing.T) {
 	g.Eventually(events.ResultChan()).Should(Receive())
 	close(more)
 	g.Eventually(events.ResultChan()).Should(BeClosed())
+}
+
+// What an error says is no part of a list.
+func TestErrorsDoNotCount(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "not yet", http.StatusInternalServerError)
+	}))
+	defer api.Close()
+	g, a := NewWithT(t), &arrivals{}
+	all, err := newClients(withArrivals(&rest.Config{Host: api.URL}))
+	g.Expect(err).NotTo(HaveOccurred())
+	resource := schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "testmachines"}
+	_, err = all.of(InfraMachine, resource, "").ListWithContext(a.into(t.Context()), metav1.ListOptions{})
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(a.progressed()).To(BeFalse())
 }

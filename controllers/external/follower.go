@@ -190,7 +190,6 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
-	f.next.arrivals.forget()
 	momentary := apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err)
 	confirmed, passing := f.refusal != nil, momentary || isBusy(err)
 	if (momentary && f.retries < quickRetries) || (!passing && !confirmed) {
@@ -206,7 +205,7 @@ func (f *follower) nextReported(ctx context.Context, err error) {
 		return
 	}
 	f.failure = cmp.Or(f.refusal, err)
-	if !confirmed && f.stale != nil {
+	if (passing || !confirmed) && f.stale != nil {
 		return // the CRD has just been installed, or the API server has just started
 	}
 	f.stale = nil
@@ -228,8 +227,8 @@ func (f *follower) servingReported(ctx context.Context, err error) {
 		return
 	case f.stale == nil && f.state.Load().problem == nil:
 		f.begins(err)
+		f.state.Load().serving.arrivals.forget()
 	}
-	f.state.Load().serving.arrivals.forget()
 }
 
 // publishResolution switches the contract version when the label moved without changing the API version.

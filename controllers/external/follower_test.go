@@ -116,11 +116,27 @@ func TestFirstListThatIsRefusedAndThenPutOff(t *testing.T) {
 	follow(t, faults{list: errInternal, watch: errInternal}, func(g *WithT, s *server, kind *kindWatch) {
 		pass(quickRetry / 2)
 		s.fail(errBusy)
+		pass(staleAfter - quickRetry)
+		g.Expect(problemOf(kind)).To(Equal("pending"))
 		pass(quickRetry)
 		g.Expect(problemOf(kind)).To(ContainSubstring("conversion failed"))
 		pass(aWhile)
 		g.Expect(problemOf(kind)).To(ContainSubstring("conversion failed"))
 		g.Expect(s.wakesSoFar()).To(Equal(1))
+	})
+}
+
+// One that is starting may refuse a request before it says that it is busy, and then works.
+func TestFirstListThatIsRefusedWhileTheServerStarts(t *testing.T) {
+	follow(t, faults{list: errForbidden, watch: errForbidden}, func(g *WithT, s *server, kind *kindWatch) {
+		pass(quickRetry / 2)
+		s.fail(errBusy)
+		pass(time.Second)
+		g.Expect(problemOf(kind)).To(Equal("pending"))
+		s.fail(nil)
+		pass(recovery)
+		g.Expect(problemOf(kind)).To(BeEmpty())
+		g.Expect(s.wakesSoFar()).To(Equal(1), "in sync")
 	})
 }
 
@@ -184,7 +200,7 @@ func TestServingInformerThatFails(t *testing.T) {
 		after  time.Duration // staleAfter if it is 0
 	}{
 		"nothing is allowed any more":               {faults: faults{list: errForbidden, watch: errForbidden}, said: true},
-		"lists work and watches don't":              {faults: faults{watch: errForbidden}, said: true},
+		"lists work and watches don't":              {faults: faults{watch: errForbidden}, said: true, after: 2 * staleAfter},
 		"watches are accepted and events aren't":    {faults: faults{list: errInternal, events: errInternal}, said: true},
 		"the API server is away":                    {faults: faults{list: errUnreachable, watch: errUnreachable}},
 		"the version of the last event is too old":  {last: errExpired},

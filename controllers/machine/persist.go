@@ -104,7 +104,7 @@ func (r *Reconciler) writeMachine(ctx context.Context, s *scope) error {
 	target.Status = s.stored.Status
 	written, err := patch(ctx, r.Client, s.stored, target, listChanged)
 	if err != nil {
-		return refused("patching Machine", s, err)
+		return patchFailed("patching Machine", s, err)
 	}
 	r.remember(s, written, s.stored.Status)
 	generation := s.stored.Generation
@@ -131,15 +131,15 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 		!apiequality.Semantic.DeepEqual(s.stored.GetV1Beta1Conditions(), s.machine.GetV1Beta1Conditions())
 	written, err := patch(ctx, statusWriter{r.Client.Status()}, s.stored, s.machine, conditionsChanged)
 	if err != nil {
-		return refused("patching the status of Machine", s, err)
+		return patchFailed("patching the status of Machine", s, err)
 	}
 	r.remember(s, written, s.machine.Status)
 	return nil
 }
 
-// refused is the error of a patch. One of an object that has changed, or has gone, says nothing but that the cache is
-// behind; and that a Machine which is being deleted has gone is no error.
-func refused(what string, s *scope, err error) error {
+// patchFailed takes in that a patch has failed, and returns what is left of its error. One of an object that has changed, or
+// has gone, says nothing but that the cache is behind; and that a Machine which is being deleted has gone is no error.
+func patchFailed(what string, s *scope, err error) error {
 	if apierrors.IsNotFound(err) && s.isDeleting() {
 		s.stored.Finalizers = nil
 		return nil

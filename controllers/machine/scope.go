@@ -104,8 +104,8 @@ type stage struct {
 	message string
 }
 
-// eventNote is an event. Two of one reconcile must differ in reason or action: those that don't are taken by client-go for one
-// event that is repeated, and the note of the second is lost.
+// eventNote is an event. Two about different things must differ in reason or action: those that don't are taken by client-go,
+// for some minutes, for one event that is repeated, and the note of the second is lost.
 type eventNote struct {
 	warning bool
 	reason  string

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -24,13 +25,18 @@ const (
 // or of an overlay that takes it off.
 type installation struct {
 	flavour, namespace string
+	deployments        []string // their names
 }
 
 func (i installation) String() string {
+	flavour := "flavour " + i.flavour
 	if i.flavour == "" {
-		return "a flavour that it doesn't tell, in namespace " + i.namespace
+		flavour = "a flavour that it doesn't tell"
+		if len(i.deployments) > 0 {
+			flavour += " (" + strings.Join(i.deployments, ", ") + ")"
+		}
 	}
-	return fmt.Sprintf("flavour %s in namespace %s", i.flavour, i.namespace)
+	return flavour + " in namespace " + i.namespace
 }
 
 // options are those of make for it.
@@ -45,9 +51,17 @@ func (i installation) options() string {
 	return options
 }
 
-// isOf says whether the installation may be of a flavour.
-func (i installation) isOf(wanted installation) bool {
-	return i.namespace == wanted.namespace && (i.flavour == wanted.flavour || i.flavour == "" || wanted.flavour == "")
+// isOf says whether the installation may be of a flavour, and whether of it alone. Where one of both doesn't tell its flavour, the
+// names of Deployments do: somebody may have put one flavour over another.
+func (i installation) isOf(wanted installation) (some, alone bool) {
+	if i.namespace != wanted.namespace {
+		return false, false
+	}
+	if i.flavour != "" && wanted.flavour != "" {
+		return i.flavour == wanted.flavour, i.flavour == wanted.flavour
+	}
+	others := slices.DeleteFunc(slices.Clone(i.deployments), func(name string) bool { return slices.Contains(wanted.deployments, name) })
+	return len(i.deployments) == 0 || len(others) < len(i.deployments), len(others) == 0
 }
 
 func (m manifests) deployments() manifests {
@@ -60,15 +74,33 @@ func (m manifests) installation() (installation, bool) {
 	if len(deployments) == 0 {
 		return installation{}, false
 	}
-	return installation{deployments[0].Labels[flavourLabel], deployments[0].Namespace}, true
+	i := installation{flavour: deployments[0].Labels[flavourLabel], namespace: deployments[0].Namespace}
+	for _, deployment := range deployments {
+		i.deployments = append(i.deployments, deployment.Name)
+	}
+	return i, true
+}
+
+// managers returns the Deployments of Machinist in the cluster. To whoever may not list those of all namespaces it returns those of one.
+func managers(ctx context.Context, cluster kubectl, namespace string, log io.Writer) ([]metav1.PartialObjectMetadata, error) {
+	var list metav1.PartialObjectMetadataList
+	get := func(scope string) error {
+		return cluster.get(ctx, &list, "deployments.apps", scope, "--output=json",
+			"--selector=app.kubernetes.io/name=machinist,control-plane=controller-manager")
+	}
+	err := get("--all-namespaces")
+	if errors.Is(err, errForbidden) {
+		fmt.Fprintf(log, "preflight: looking for Deployments in namespace %s alone, as you may not list those of all namespaces\n", namespace)
+		err = get("--namespace=" + namespace)
+	}
+	return list.Items, err
 }
 
 // installed returns the installations that the cluster has, each once. What tells of them are the Deployments, and the
 // webhook configuration, of which there is one in a cluster: it is what comes last, and goes last.
-func installed(ctx context.Context, cluster kubectl) ([]installation, error) {
-	var deployments metav1.PartialObjectMetadataList
-	if err := cluster.get(ctx, &deployments, "deployments.apps", "--all-namespaces", "--output=json",
-		"--selector=app.kubernetes.io/name=machinist,control-plane=controller-manager"); err != nil {
+func installed(ctx context.Context, cluster kubectl, namespace string, log io.Writer) ([]installation, error) {
+	deployments, err := managers(ctx, cluster, namespace, log)
+	if err != nil {
 		return nil, err
 	}
 	var configuration struct {
@@ -83,17 +115,19 @@ func installed(ctx context.Context, cluster kubectl) ([]installation, error) {
 		return nil, err
 	}
 	var found []installation
-	add := func(labels map[string]string, namespace string) {
-		i := installation{labels[flavourLabel], namespace}
-		if i.flavour == "" && namespace != usualNamespace {
-			i.flavour = elsewhere
+	add := func(labels map[string]string, namespace string, deployments ...string) {
+		flavour := labels[flavourLabel]
+		if flavour == "" && namespace != usualNamespace {
+			flavour = elsewhere
 		}
-		if !slices.Contains(found, i) {
-			found = append(found, i)
+		at := slices.IndexFunc(found, func(i installation) bool { return i.flavour == flavour && i.namespace == namespace })
+		if at < 0 {
+			at, found = len(found), append(found, installation{flavour: flavour, namespace: namespace})
 		}
+		found[at].deployments = append(found[at].deployments, deployments...)
 	}
-	for _, deployment := range deployments.Items {
-		add(deployment.Labels, deployment.Namespace)
+	for _, deployment := range deployments {
+		add(deployment.Labels, deployment.Namespace, deployment.Name)
 	}
 	if len(configuration.Webhooks) > 0 {
 		add(configuration.Labels, configuration.Webhooks[0].ClientConfig.Service.Namespace)
@@ -108,12 +142,12 @@ func refuseOtherFlavour(ctx context.Context, cluster kubectl, m manifests, log i
 	if !found {
 		return nil
 	}
-	all, err := installed(ctx, cluster)
+	all, err := installed(ctx, cluster, wanted.namespace, log)
 	if err != nil {
 		return err
 	}
 	for _, i := range all {
-		if !i.isOf(wanted) {
+		if _, alone := i.isOf(wanted); !alone {
 			return fmt.Errorf("nothing was changed, as Machinist is installed in %s, of which parts would stay beside %s: "+
 				"make undeploy %s first; what is stored stays", i, wanted, i.options())
 		}
@@ -131,11 +165,14 @@ func refuseMissing(ctx context.Context, cluster kubectl, m manifests, log io.Wri
 	if !found {
 		return nil
 	}
-	all, err := installed(ctx, cluster)
+	all, err := installed(ctx, cluster, wanted.namespace, log)
 	if err != nil {
 		return err
 	}
-	others := slices.DeleteFunc(slices.Clone(all), func(i installation) bool { return i.isOf(wanted) })
+	others := slices.DeleteFunc(slices.Clone(all), func(i installation) bool {
+		some, _ := i.isOf(wanted)
+		return some
+	})
 	var are, commands []string
 	for _, i := range others {
 		are = append(are, i.String())
@@ -145,7 +182,8 @@ func refuseMissing(ctx context.Context, cluster kubectl, m manifests, log io.Wri
 	case len(others) == 0:
 		return nil
 	case len(others) < len(all): // somebody has applied one over the other
-		fmt.Fprintf(log, "preflight: there is also %s, which stays: %s\n", strings.Join(are, ", and "), strings.Join(commands, ", and "))
+		fmt.Fprintf(log, "preflight: there is also %s, which loses what both have in common, and has to go as well: %s\n",
+			strings.Join(are, ", and "), strings.Join(commands, ", and "))
 		return nil
 	default:
 		return fmt.Errorf("nothing was changed, as Machinist is installed in %s, and not in %s: %s",

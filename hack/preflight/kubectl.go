@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -16,20 +18,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kubectl is the command to ask the cluster by, with the arguments that each call has.
-type kubectl []string
+// errForbidden is the error of somebody who has no right to what they ask for.
+var errForbidden = errors.New("forbidden")
+
+// kubectl asks the cluster.
+type kubectl struct {
+	command []string  // with the arguments that each call has
+	stderr  io.Writer // gets what kubectl says beside its output, when it says it: it may want somebody to log in
+}
 
 // get reads what `kubectl get` with these arguments prints as JSON. If that is nothing, as with --ignore-not-found, it leaves
-// into as it is.
+// into as it is. The error is errForbidden if it is about rights; what kubectl has to say about others is on stderr.
 func (k kubectl) get(ctx context.Context, into any, args ...string) error {
 	var complaints bytes.Buffer
-	command := exec.CommandContext(ctx, k[0], slices.Concat(k[1:], []string{"get"}, args)...)
-	command.Stderr = &complaints
+	command := exec.CommandContext(ctx, k.command[0], slices.Concat(k.command[1:], []string{"get"}, args)...)
+	command.Stderr = io.MultiWriter(k.stderr, &complaints)
 	output, err := command.Output()
 	if err != nil {
-		// It may complain once for each try; the last line is about the outcome.
-		lines := strings.Split(strings.TrimSpace(complaints.String()), "\n")
-		return fmt.Errorf("%s: %w: %s", strings.Join(command.Args, " "), err, lines[len(lines)-1])
+		if strings.Contains(complaints.String(), "Error from server (Forbidden)") {
+			err = errForbidden
+		}
+		return fmt.Errorf("%s: %w", strings.Join(command.Args, " "), err)
 	}
 	if len(output) == 0 {
 		return nil

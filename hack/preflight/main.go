@@ -32,18 +32,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, log io.Writer) e
 	if len(args) < 2 {
 		return errors.New("expected a target of make, and kubectl with its arguments")
 	}
-	target, cluster := args[0], kubectl(args[1:])
+	target, cluster := args[0], kubectl{command: args[1:], stderr: log}
 	m, err := read(in)
 	if err != nil {
 		return err
 	}
-	if err := refuseForeignDefinitions(ctx, cluster, m, target); err != nil {
-		return err
-	}
 	switch target {
 	case "install", "uninstall":
-		return nil
+		return refuseForeignDefinitions(ctx, cluster, m, target)
 	case "deploy":
+		if err := refuseForeignDefinitions(ctx, cluster, m, target); err != nil {
+			return err
+		}
 		if err := refuseOtherFlavour(ctx, cluster, m, log); err != nil {
 			return err
 		}

@@ -29,6 +29,14 @@ var prerequisites = map[string]string{
 	"monitoring.coreos.com": "Prometheus Operator",
 }
 
+// spoils says what a target of make would do to the CustomResourceDefinitions of Cluster API, and what to do instead. Undeploy is
+// not among them: it leaves these alone, as somebody may have installed Cluster API over Machinist, and has to get rid of that.
+var spoils = map[string]string{
+	"install":   "replace: Machinist works with them, in the flavour coexist, and there is nothing to install before it",
+	"uninstall": "delete, with every Machine and Cluster: leave them to Cluster API",
+	"deploy":    "replace: use OVERLAY=coexist",
+}
+
 // refuseForeignDefinitions keeps CustomResourceDefinitions from replacing those of Cluster API: with them would go their other
 // versions, and their conversion.
 func refuseForeignDefinitions(ctx context.Context, cluster kubectl, m manifests, target string) error {
@@ -40,7 +48,7 @@ func refuseForeignDefinitions(ctx context.Context, cluster kubectl, m manifests,
 		return err
 	}
 	if len(list.Items) > 0 {
-		return fmt.Errorf("the cluster of KUBECONFIG has the CRDs of Cluster API, which make %s would replace: use OVERLAY=coexist", target)
+		return fmt.Errorf("the cluster of KUBECONFIG has the CRDs of Cluster API, which make %s would %s", target, spoils[target])
 	}
 	return nil
 }

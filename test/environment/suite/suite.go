@@ -23,7 +23,7 @@ import (
 )
 
 // The waiting times of all suites. No number appears at an Eventually: a spec that needs longer is slow because of
-// something in the product or in its set-up, and that is what should change.
+// something in the product or in its set-up, and that is what should change. Where it can't, a constant says why.
 const (
 	// EventuallyTimeout is how long something may take that must happen. Most things happen within milliseconds; the rest
 	// is patience with a race detector on two busy cores. It costs nothing unless a spec fails.

@@ -5,6 +5,7 @@ package deployment
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "github.com/machinist-dev/machinist/apis/cluster/v1beta2"
@@ -128,29 +131,48 @@ var _ = It("A release is installed and removed with its files alone, and leaves 
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(stored), stored)).NotTo(Succeed())
 })
 
-var _ = It("make touches no definitions of Cluster API", func(ctx SpecContext) {
+var _ = It("make touches no definitions of Cluster API, though it has brought them", func(ctx SpecContext) {
 	env := startEnvironment(ctx)
 	k8s := manager.User(env, "deployment-test")
-	var unchanged []any
-	for _, kind := range []string{"Cluster", "MachineDrainRule", "Machine"} { // in the order of their names
-		theirs := standIn(clusterv1.GroupVersion.WithKind(kind))
-		theirs.Labels = map[string]string{"cluster.x-k8s.io/provider": "cluster-api"}
-		suite.InstallCRDs(env, theirs)
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
-		unchanged = append(unchanged, And(HaveField("Name", theirs.Name), HaveField("ResourceVersion", theirs.ResourceVersion)))
-	}
-	for _, target := range []string{"install", "uninstall", "deploy", "undeploy"} {
-		output, err := runMake(ctx, env, target, "IMG="+image)
-		Expect(err).To(HaveOccurred())
-		Expect(output).To(ContainSubstring("has the CRDs of Cluster API, which make " + target + " would replace: use OVERLAY=coexist"))
-	}
-	for _, target := range []string{"deploy", "undeploy"} {
-		output, err := runMake(ctx, env, target, "IMG="+image, "OVERLAY=overlays/coexist")
+	run := func(args ...string) {
+		GinkgoHelper()
+		output, err := runMake(ctx, env, append(args, "IMG="+image)...)
 		Expect(err).NotTo(HaveOccurred(), output)
 	}
-	now := &apiextensionsv1.CustomResourceDefinitionList{}
-	Expect(k8s.List(ctx, now)).To(Succeed())
-	Expect(now.Items).To(HaveExactElements(unchanged...))
+	expectRefused := func(message string, args ...string) {
+		GinkgoHelper()
+		output, err := runMake(ctx, env, append(args, "IMG="+image)...)
+		Expect(err).To(HaveOccurred())
+		Expect(output).To(ContainSubstring(message))
+	}
+	definitions := func() map[string]string {
+		GinkgoHelper()
+		found := map[string]string{}
+		list := &apiextensionsv1.CustomResourceDefinitionList{}
+		Expect(k8s.List(ctx, list)).To(Succeed())
+		for _, crd := range list.Items {
+			found[crd.Name] = fmt.Sprint(crd.UID, crd.Generation, crd.Labels)
+		}
+		return found
+	}
+	run("deploy")
+	By("having clusterctl init take them for Cluster API's")
+	for name := range definitions() {
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		Expect(k8s.Patch(ctx, crd, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"cluster.x-k8s.io/provider":"cluster-api"}}}`)))).To(Succeed())
+	}
+	before := definitions()
+	Expect(before).To(HaveLen(3))
+	const has = "the cluster of KUBECONFIG has the CRDs of Cluster API, which make "
+	expectRefused(has+"install would replace: Machinist works with them, in the flavour coexist", "install")
+	expectRefused(has+"uninstall would delete, with every Machine and Cluster: leave them to Cluster API", "uninstall")
+	expectRefused(has+"deploy would replace: use OVERLAY=coexist", "deploy")
+	expectRefused("make undeploy OVERLAY=standalone first", "deploy", "OVERLAY=coexist")
+	run("undeploy", "OVERLAY=standalone")
+	for _, target := range []string{"deploy", "undeploy"} {
+		run(target, "OVERLAY=overlays/coexist")
+	}
+	Expect(definitions()).To(Equal(before))
 })
 
 // runMake runs a target of the Makefile against a control plane and returns all that it printed.

@@ -12,7 +12,9 @@ import (
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -68,7 +70,8 @@ var _ = Describe("make", Ordered, func() {
 	})
 
 	It("asks the cluster that kubectl works on", func(ctx SpecContext) {
-		c.expectRefused(ctx, "preflight: "+findKubectl(ctx)+" --context=elsewhere", "deploy", "KUBECTL="+findKubectl(ctx)+" --context=elsewhere")
+		kubectl := findKubectl(ctx)
+		c.expectRefused(ctx, "preflight: env "+kubectl+" --context=elsewhere", "deploy", "KUBECTL="+kubectl+" --context=elsewhere")
 	})
 
 	It("deploys nothing into a namespace that is going", func(ctx SpecContext) {
@@ -107,22 +110,39 @@ var _ = Describe("make", Ordered, func() {
 		c.expectRefused(ctx, installed+", and not in flavour sharded in namespace machinist-system: make undeploy OVERLAY=standalone\n",
 			"undeploy", "OVERLAY=sharded")
 		before := c.inventory(ctx)
-		c.make(ctx, "deploy", "OVERLAY=default")
+		Expect(c.make(ctx, "deploy", "OVERLAY=default", "KUBECTL=LC_ALL=C "+findKubectl(ctx)+" --v=6")).
+			To(ContainSubstring("/apis/apps/v1/deployments?"), "kubectl says what it does when it does it")
 		Expect(c.inventory(ctx)).To(Equal(before))
 
 		By("upgrading what doesn't tell its flavour")
-		for _, object := range c.marked() {
-			Expect(c.k8s.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"machinist.dev/flavour":null}}}`)))).To(Succeed())
-			Expect(object.GetLabels()).NotTo(HaveKey(flavourLabel))
+		c.unmark(ctx, c.marked()...)
+		for _, target := range []string{"deploy", "undeploy"} {
+			c.expectRefused(ctx, "a flavour that it doesn't tell (machinist-controller-manager) in namespace machinist-system", target, "OVERLAY=sharded")
 		}
 		Expect(c.make(ctx, "deploy")).To(ContainSubstring("doesn't tell its flavour, and is taken for standalone"))
 		Expect(c.inventory(ctx)).To(Equal(before))
 
-		By("undeploying what somebody has applied over another by hand")
+		By("finding what somebody has applied over another by hand")
+		c.apply(ctx, render(ctx, "sharded"))
+		marked := c.marked()
+		for _, shard := range []string{"-shard-0", "-shard-1"} {
+			marked = append(marked, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: deployment + shard}})
+		}
+		c.unmark(ctx, marked...)
+		const shards = "machinist-controller-manager-shard-0, machinist-controller-manager-shard-1)"
+		c.expectRefused(ctx, "(machinist-controller-manager, "+shards, "deploy")
+		Expect(c.k8s.Delete(ctx, marked[0])).To(Succeed())
+		for _, target := range []string{"deploy", "undeploy"} {
+			c.expectRefused(ctx, "("+shards, target)
+		}
+
+		By("undeploying it")
+		c.apply(ctx, render(ctx, "default").of("Deployment"))
 		c.apply(ctx, render(ctx, "sharded"))
 		c.expectRefused(ctx, "make undeploy OVERLAY=", "deploy", "OVERLAY=sharded")
 		Expect(c.make(ctx, "undeploy", "OVERLAY=standalone")).
-			To(ContainSubstring("there is also flavour sharded in namespace machinist-system, which stays: make undeploy OVERLAY=sharded"))
+			To(ContainSubstring("there is also flavour sharded in namespace machinist-system, " +
+				"which loses what both have in common, and has to go as well: make undeploy OVERLAY=sharded"))
 		for range 2 { // the second time there is nothing
 			c.make(ctx, "undeploy", "OVERLAY=sharded")
 		}
@@ -147,9 +167,12 @@ var _ = Describe("make", Ordered, func() {
 		Expect(c.k8s.Delete(ctx, marked[0])).To(Succeed())
 		wrong("undeploy", "OVERLAY=namespaced")
 		By("as they do without a label")
-		Expect(c.k8s.Patch(ctx, marked[1], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"machinist.dev/flavour":null}}}`)))).To(Succeed())
+		c.unmark(ctx, marked[1])
 		wrong("undeploy", "OVERLAY=namespaced")
-		c.make(ctx, "undeploy", "OVERLAY=namespaced", "NAMESPACE=team-a")
+		By("as somebody who may not look into other namespaces")
+		c.allowAllButDeployments(ctx, "deployer", "team-a")
+		Expect(c.make(ctx, "undeploy", "OVERLAY=namespaced", "NAMESPACE=team-a", "KUBECTL="+findKubectl(ctx)+" --as=deployer")).
+			To(ContainSubstring("looking for Deployments in namespace team-a alone"))
 		Expect(c.inventory(ctx)).To(BeEmpty())
 		Expect(c.k8s.Get(ctx, client.ObjectKey{Name: "team-a"}, &corev1.Namespace{})).To(Succeed())
 	})
@@ -190,6 +213,46 @@ func (*workshop) marked() []client.Object {
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: deployment}},
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "machinist-validating-webhook-configuration"}},
 	}
+}
+
+// unmark takes the flavour off objects.
+func (c *workshop) unmark(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	for _, object := range objects {
+		Expect(c.k8s.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"machinist.dev/flavour":null}}}`)))).To(Succeed())
+		Expect(object.GetLabels()).NotTo(HaveKey(flavourLabel))
+	}
+}
+
+// allowAllButDeployments gives a user all rights but those to Deployments, which it gives for one namespace.
+func (c *workshop) allowAllButDeployments(ctx context.Context, user, namespace string) {
+	GinkgoHelper()
+	everything := []rbacv1.PolicyRule{{NonResourceURLs: []string{"*"}, Verbs: []string{"*"}}}
+	for kind := range c.kinds {
+		if kind.Group != "apps" {
+			everything = append(everything, rbacv1.PolicyRule{APIGroups: []string{kind.Group}, Resources: []string{"*"}, Verbs: []string{"*"}})
+		}
+	}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	role := metav1.ObjectMeta{Name: user}
+	Expect(c.k8s.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: role, Rules: everything})).To(Succeed())
+	Expect(c.k8s.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+	})).To(Succeed())
+	Expect(c.k8s.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user}, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+	})).To(Succeed())
+	Eventually(func(g Gomega) { // the API server has heard of it
+		for _, attributes := range []authorizationv1.ResourceAttributes{
+			{Verb: "get", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations"},
+			{Namespace: namespace, Verb: "list", Group: "apps", Resource: "deployments"},
+		} {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &attributes}}
+			g.Expect(c.k8s.Create(ctx, review)).To(Succeed())
+			g.Expect(review.Status.Allowed).To(BeTrue(), "%+v", attributes)
+		}
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // inventory lists all that belongs to Machinist, by kind and name, with what tells whether it has changed.

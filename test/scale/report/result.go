@@ -151,7 +151,8 @@ type Latency struct {
 // Restart is what a manager does after its start while all Machines are settled.
 type Restart struct {
 	// ReadySeconds is when it said that it was ready, AllSeconds when it had done as many reconciles as there are
-	// Machines, QuietSeconds when the last reconcile ended; all from the start of the process.
+	// Machines and a Machine showed a change of its InfraMachine made after them, QuietSeconds when the last reconcile ended;
+	// all from the start of the process.
 	ReadySeconds      float64    `json:"readySeconds"`
 	AllSeconds        float64    `json:"allSeconds"`
 	QuietSeconds      float64    `json:"quietSeconds"`
