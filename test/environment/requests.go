@@ -160,21 +160,19 @@ func newRequestLog(path string) *requestLog {
 	return &requestLog{path: path, running: map[string]int{}}
 }
 
-// settled implements Environment.Requests.
+// settled implements Environment.Requests. Its time begins when the log has been read: what has been written since the last call
+// may be a lot.
 func (l *requestLog) settled(ctx context.Context) (Requests, error) {
+	requests, err := l.read()
+	if err != nil {
+		return nil, err
+	}
+	received := len(requests)
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	ticker := time.NewTicker(settleInterval)
 	defer ticker.Stop()
-	received := -1
 	for {
-		requests, err := l.read()
-		if err != nil {
-			return nil, err
-		}
-		if received < 0 {
-			received = len(requests)
-		}
 		pending := requests[:received].Where(func(r Request) bool { return r.Code == 0 && r.Verb != "watch" })
 		if len(pending) == 0 {
 			return requests, nil
@@ -184,6 +182,9 @@ func (l *requestLog) settled(ctx context.Context) (Requests, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("waiting for the API server to answer %d requests, the first of them %q by %s: %w",
 				len(pending), pending[0], pending[0].UserAgent, ctx.Err())
+		}
+		if requests, err = l.read(); err != nil {
+			return nil, err
 		}
 	}
 }
