@@ -27,13 +27,13 @@ import (
 
 const (
 	// many is how many Machines live and die, unless MACHINIST_MACHINES says otherwise.
-	many = 200
+	many = 500
 	// birthTime is within which they are created, and lifeTime how long each lives at most: in some the deletion finds
 	// nothing, in some everything.
 	birthTime = 10 * time.Second
 	lifeTime  = 5 * time.Second
 	// manyTimeout is how long it may take until the last is gone.
-	manyTimeout = 3 * time.Minute
+	manyTimeout = 5 * time.Minute
 )
 
 var _ = It("Many Machines that are created and deleted at any moment leave nothing behind", func(ctx SpecContext) {

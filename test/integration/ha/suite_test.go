@@ -4,7 +4,7 @@
 // Package ha runs managers as processes of their own, two at a time, and takes the leader away in the middle of work: by
 // SIGKILL, as when a machine fails, and by SIGTERM, as in a rolling upgrade.
 //
-// It works with MACHINIST_MACHINES Machines, 1,000 unless that is set.
+// It works with MACHINIST_MACHINES Machines, 300 unless that is set.
 package ha
 
 import (
@@ -28,9 +28,8 @@ import (
 
 const (
 	machinesVariable = "MACHINIST_MACHINES"
-	defaultMachines  = 1000
-	// convergenceTimeout is how long all Machines may take. 1,000 take less than a minute on two free cores, and less than two
-	// with another suite beside this one.
+	defaultMachines  = 300
+	// convergenceTimeout is how long all Machines may take. 1,000 take less than a minute on two free cores.
 	convergenceTimeout = 4 * time.Minute
 	// countInterval is the time between two counts of all Machines. A list of 1,000 costs the API server and us as much as some
 	// dozens of other requests.
