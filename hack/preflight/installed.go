@@ -135,14 +135,21 @@ func installed(ctx context.Context, cluster kubectl, namespace string, log io.Wr
 	return found, nil
 }
 
+// compare returns what the manifests install, and what there is in the cluster. If there is no manager among the manifests, both are
+// nothing, whatever the cluster has.
+func compare(ctx context.Context, cluster kubectl, m manifests, log io.Writer) (wanted installation, all []installation, err error) {
+	wanted, found := m.installation()
+	if !found {
+		return installation{}, nil, nil
+	}
+	all, err = installed(ctx, cluster, wanted.namespace, log)
+	return wanted, all, err
+}
+
 // refuseOtherFlavour returns an error if another flavour is installed, or the same elsewhere. All have the same names, so that one
 // replaces parts of the other, and leaves the rest: a second manager of the same Machines, or rights that nobody needs.
 func refuseOtherFlavour(ctx context.Context, cluster kubectl, m manifests, log io.Writer) error {
-	wanted, found := m.installation()
-	if !found {
-		return nil
-	}
-	all, err := installed(ctx, cluster, wanted.namespace, log)
+	wanted, all, err := compare(ctx, cluster, m, log)
 	if err != nil {
 		return err
 	}
@@ -161,11 +168,7 @@ func refuseOtherFlavour(ctx context.Context, cluster kubectl, m manifests, log i
 // refuseMissing returns an error if something is installed, but not what the manifests install. What has no namespace has the same
 // names in all flavours, and would be deleted.
 func refuseMissing(ctx context.Context, cluster kubectl, m manifests, log io.Writer) error {
-	wanted, found := m.installation()
-	if !found {
-		return nil
-	}
-	all, err := installed(ctx, cluster, wanted.namespace, log)
+	wanted, all, err := compare(ctx, cluster, m, log)
 	if err != nil {
 		return err
 	}
